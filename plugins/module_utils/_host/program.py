@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from typing import Sequence
+from collections.abc import Sequence
 
 # verb -> (module of this package whose run() does it, help text)
 VERBS = {
@@ -18,7 +18,11 @@ VERBS = {
     "status": ("status", "print what this host has, as JSON"),
 }
 
-EPILOG = "Exit status: 0 done or nothing to do; 1 failed, the reason is on standard error; 2 wrong usage; 75 the driver is not loaded yet."
+DESCRIPTION = "What a GPU host does without Ansible, at boot and by hand."
+EPILOG = (
+    "Exit status: 0 done or nothing to do; 1 failed, the reason is on standard error; 2 wrong usage; "
+    "75 the driver is not loaded yet."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="gpu-fleet-host", description="GPU host without Ansible: boot and by hand.", epilog=EPILOG)
+    parser = argparse.ArgumentParser(prog="gpu-fleet-host", description=DESCRIPTION, epilog=EPILOG)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, (_module, text) in VERBS.items():
         verbs.add_parser(verb, help=text, description=text)

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the host program and its units are, as files: role prereq puts them there. Private to this collection.
 
-Order at boot: kernel modules, persistenced, fabric manager -> mig -> cdi -> engines -> validation -> kubelet. Nothing requires
-anything: a host whose MIG layout cannot be restored still gets a CDI spec for what it has, and validation says what is wrong.
+Order at boot: kernel modules, persistenced, fabric manager -> mig -> cdi -> engines -> validation -> kubelet.
+Nothing requires anything: a host whose MIG layout cannot be restored still gets a CDI spec for what it has, and
+validation says what is wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gpu_fleet._host.program import main
 sys.exit(main())
 """
 
-# Engines, and distributions that bring an engine and a kubelet in one unit. A unit that is not there is ignored by systemd.
+# Engines, and distributions that bring an engine and a kubelet in one unit. systemd ignores what is not there.
 ENGINES = "containerd.service crio.service docker.service"
 DISTRIBUTIONS = (
     "k3s.service k3s-agent.service rke2-server.service rke2-agent.service k0scontroller.service k0sworker.service "
@@ -94,9 +95,9 @@ Unit=gpu-fleet-cdi.service
 WantedBy=multi-user.target
 """
 
-# MIG layouts go with the module, so a reload needs all three again. "-" and "_": Debian's own package calls it nvidia-current.
+# MIG layouts go with the module, so a reload needs all three again. Debian's own module is called nvidia-current.
 DRIVER_RULES = """\
-ACTION=="add", SUBSYSTEM=="module", KERNEL=="nvidia|nvidia_current|nvidia-current", TAG+="systemd", \\
+ACTION=="add", SUBSYSTEM=="module", KERNEL=="nvidia|nvidia_current", TAG+="systemd", \\
   ENV{SYSTEMD_WANTS}+="gpu-fleet-mig.service gpu-fleet-cdi.service gpu-fleet-validation.service"
 """
 

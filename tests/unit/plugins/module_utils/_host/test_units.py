@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.gpu.fleet.plugins.module_utils._host import program, units
 
 
@@ -19,7 +20,7 @@ def test_each_boot_verb_has_a_unit_that_runs_it(verb):
 
 
 @pytest.mark.parametrize(
-    "earlier, later",
+    ("earlier", "later"),
     [
         ("gpu-fleet-mig.service", "gpu-fleet-cdi.service"),
         ("gpu-fleet-mig.service", "containerd.service"),
