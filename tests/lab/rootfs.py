@@ -1,0 +1,80 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Root file systems that lab hosts start from: a Debian with an engine to run containers, and no driver at all."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from dev import cache, progress
+
+SUITES = ("bookworm", "trixie")
+BASE = """
+    systemd systemd-sysv dbus udev kmod procps iproute2 openssh-server ca-certificates gnupg pciutils
+    python3 python3-apt python3-debian
+""".split()
+COMPILER = "gcc make libc6-dev".split()
+ENGINE = "podman runc crun conntrack iptables ethtool containernetworking-plugins".split()
+# Timers that would hold dpkg's lock or use the network at a moment of their own.
+MASKED = "apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer".split()
+# Each host gets its own; the mirror of the outer machine is out of reach in a lab.
+REMOVED = "etc/ssh/ssh_host_* etc/apt/sources.list etc/apt/sources.list.d/* etc/machine-id var/lib/apt/lists/*".split()
+KEPT_OPTIONS = 'Acquire::Check-Valid-Until "false";\nAcquire::Languages "none";\nAPT::Install-Recommends "false";\n'
+BUILD_SECONDS = 900
+
+
+def rootfs(suite: str) -> Path:
+    """The cached root file system of a Debian suite, used read-only as the lower layer of hosts."""
+    if suite not in SUITES:
+        raise ValueError(f"There is no lab host of suite {suite!r}; wanted one of {', '.join(SUITES)}")
+    recipe = [suite, *packages(), *MASKED, *REMOVED, KEPT_OPTIONS]
+    return cache.artifact("rootfs", recipe, lambda out: _build(suite, out)) / "root"
+
+
+def packages() -> list[str]:
+    """Names of the Debian packages asked for; their dependencies come with them, recommendations do not."""
+    return [*BASE, *COMPILER, *ENGINE]
+
+
+def build_all() -> None:
+    """Makes every suite's root file system, side by side."""
+    with ThreadPoolExecutor(len(SUITES)) as pool:
+        list(pool.map(rootfs, SUITES))
+
+
+def mirror() -> str:
+    """URI of the Debian mirror that the outer machine itself uses.
+
+    Raises progress.CommandFailed or LookupError when apt has none.
+    """
+    lines = progress.output(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)", "Identifier: Packages"])
+    for line in lines.splitlines():
+        uri, _, codename = line.partition(" ")
+        if codename.isalpha():  # bookworm, and neither bookworm-updates nor bookworm-security
+            return uri
+    raise LookupError("apt has no index of a Debian release on this machine: configure a mirror, run `apt-get update`")
+
+
+def _build(suite: str, out: Path) -> None:
+    root = out / "root"
+    with progress.step(f"building the root file system of {suite}"):
+        command = ["nice", "-n", "10", "eatmydata", "mmdebstrap", "--mode=root", "--variant=minbase"]
+        command += [f"--aptopt={option}" for option in ('Acquire::Check-Valid-Until "false"', 'Acquire::Languages "none"')]
+        command += [f"--include={','.join(packages())}", suite, str(root), mirror()]
+        progress.run(command, log=cache.root() / "logs" / f"rootfs-{suite}.log", timeout=BUILD_SECONDS)
+        _strip(root)
+
+
+def _strip(root: Path) -> None:
+    for pattern in REMOVED:
+        for path in root.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for unit in MASKED:
+        (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
+    for leftover in (root / "etc/apt/apt.conf.d").glob("*mmdebstrap*"):
+        leftover.unlink()
+    (root / "etc/apt/apt.conf.d/90lab").write_text(KEPT_OPTIONS)
+    (root / "etc/machine-id").touch()
