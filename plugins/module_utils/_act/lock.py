@@ -9,8 +9,8 @@ import errno
 import fcntl
 import os
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Iterator
 
 PATH = "/run/gpu-fleet.lock"
 POLL_SECONDS = 0.2

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Protocol, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 # Texts of programs are parsed, so they must not follow the user's language.
 LOCALE = {"LC_ALL": "C.UTF-8", "LANGUAGE": "C"}

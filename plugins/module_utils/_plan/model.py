@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Iterable
+from typing import Any
 
 # From harmless to worst. A plan disrupts as much as its worst step.
 DISRUPTS = ("nothing", "gpu_workloads", "runtime", "host")
