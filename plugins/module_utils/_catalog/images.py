@@ -17,7 +17,7 @@ DATE = "2026-08"
 
 @dataclass(frozen=True)
 class Image:
-    """An image as its publisher names it. ``digest`` (``sha256:...``) pins the multi-arch index; None where none is published."""
+    """An image as its publisher names it. ``digest`` (``sha256:...``) pins it; None where none is published."""
 
     repository: str
     version: str
@@ -59,6 +59,6 @@ def image_reference(name: str, *, registry: str = "", version: str = "", pin: bo
         return f"{repository}@{version}"
     if pin and not version:
         if image.digest is None:
-            raise ValueError(f"no digest of {image.repository}:{image.version} is known; give the image by digest, or do not pin")
+            raise ValueError(f"no digest of {image.repository}:{image.version} is known; do not pin it")
         return f"{repository}@{image.digest}"
     return f"{repository}:{version or image.version}"
