@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog import images, labels, states
 
 # GPU Operator 26.7, controllers/state_manager.go addState order
 ORDER = [
-    "pre-requisites", "state-operator-metrics", "state-driver", "state-container-toolkit", "state-operator-
-    validation", "state-device-plugin", "state-mps-control-daemon", "state-dcgm", "state-dcgm-exporter", "gpu-
-    feature-discovery", "state-mig-manager", "state-node-status-exporter", "state-vgpu-manager", "state-vgpu-
-    device-manager", "state-sandbox-validation", "state-vfio-manager", "state-sandbox-device-plugin", "state-kata-
-    device-plugin", "state-kata-manager", "state-cc-manager",
+    "pre-requisites", "state-operator-metrics", "state-driver", "state-container-toolkit",
+    "state-operator-validation", "state-device-plugin", "state-mps-control-daemon", "state-dcgm",
+    "state-dcgm-exporter", "gpu-feature-discovery", "state-mig-manager", "state-node-status-exporter",
+    "state-vgpu-manager", "state-vgpu-device-manager", "state-sandbox-validation", "state-vfio-manager",
+    "state-sandbox-device-plugin", "state-kata-device-plugin", "state-kata-manager", "state-cc-manager",
 ]  # fmt: skip
 
 
