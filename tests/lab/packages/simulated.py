@@ -1,0 +1,24 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the driver packages take the programs and libraries that do something: the simulator's build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simulator.build import artifact_dir
+
+
+def program(name: str) -> Path:
+    """A program of the simulated driver. Raises FileNotFoundError when the simulator does not build it."""
+    path = artifact_dir() / "bin" / name
+    if not path.exists():
+        raise FileNotFoundError(f"the simulator's build has no program {name!r}: expected {path}")
+    return path
+
+
+def library(soname: str) -> Path | None:
+    """The simulator's shared object with this SONAME, or None when it has none and an empty one will do."""
+    path = artifact_dir() / "lib" / soname
+    return path if path.exists() else None

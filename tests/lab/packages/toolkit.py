@@ -1,0 +1,108 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Builds the NVIDIA Container Toolkit's packages around its real programs; units and scripts come from its Go module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dev.progress import output, run
+from lab.cluster import programs
+
+from lab.packages import deb
+from lab.packages.libraries import MULTIARCH
+from lab.packages.stubs import shared_object
+from lab.packages.versions import REVISION
+
+MODULE = "github.com/NVIDIA/nvidia-container-toolkit"
+VERSION = programs.TOOLKIT_VERSION.lstrip("v")
+PACKAGE_VERSION = f"{VERSION}-{REVISION}"
+REPLACED = "nvidia-container-runtime (<= 3.5.0-1), nvidia-container-runtime-hook"
+UNITS = "usr/lib/systemd/system"
+# Target in the package -> file of the module, as its packaging/debian/*.install lay them.
+BASE_FILES = {
+    f"{UNITS}/nvidia-cdi-refresh.service": "deployments/systemd/nvidia-cdi-refresh.service",
+    f"{UNITS}/nvidia-cdi-refresh.path": "deployments/systemd/nvidia-cdi-refresh.path",
+    f"{UNITS}/nvidia-cdi-refresh.service.d/10-container-engines.conf": "deployments/systemd/10-container-engines.conf",
+    "usr/lib/udev/rules.d/99-nvidia-cdi-refresh.rules": "deployments/udev/99-nvidia-cdi-refresh.rules",
+    "etc/nvidia-container-toolkit/nvidia-cdi-refresh.env": "deployments/systemd/nvidia-cdi-refresh.env",
+}
+BASE_PROGRAMS = ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime")
+# In NVIDIA's repository a package of their own (operator-extensions) would be needed; it is not published there.
+EXTENSION_PROGRAMS = ("nvidia-container-runtime.cdi", "nvidia-container-runtime.legacy")
+
+
+def packages(objects: Path) -> list[deb.Package]:
+    """The packages of this release; stub libraries are compiled into `objects`."""
+    objects.mkdir(parents=True, exist_ok=True)
+    exact = f"(= {PACKAGE_VERSION})"
+    library = shared_object("libnvidia-container.so.1", objects)
+    return [
+        _package(
+            "nvidia-container-toolkit-base",
+            "NVIDIA Container Toolkit Base",
+            {"Breaks": f"{REPLACED}, nvidia-container-toolkit (<= 1.10.0-1)", "Replaces": REPLACED},
+            _programs(BASE_PROGRAMS) | {target: _module() / source for target, source in BASE_FILES.items()},
+        ),
+        _package(
+            "nvidia-container-toolkit",
+            "NVIDIA Container toolkit",
+            {
+                "Depends": f"nvidia-container-toolkit-base {exact}, libnvidia-container-tools {exact}",
+                "Breaks": REPLACED,
+                "Replaces": REPLACED,
+            },
+            _programs(("nvidia-container-runtime-hook",)),
+        ),
+        _package(
+            "nvidia-container-toolkit-operator-extensions",
+            "NVIDIA Container Toolkit Operator Extensions",
+            {"Depends": f"nvidia-container-toolkit-base {exact}"},
+            _programs(EXTENSION_PROGRAMS),
+        ),
+        _package(
+            "libnvidia-container-tools",
+            "NVIDIA container runtime library (command-line tools)",
+            {"Depends": f"libnvidia-container1 (>= {PACKAGE_VERSION})"},
+            {},
+        ),
+        _package(
+            "libnvidia-container1",
+            "NVIDIA container runtime library",
+            {},
+            {f"{MULTIARCH}/libnvidia-container.so.{VERSION}": library},
+            {f"{MULTIARCH}/libnvidia-container.so.1": f"libnvidia-container.so.{VERSION}"},
+        ),
+    ]
+
+
+def _package(
+    name: str,
+    summary: str,
+    relations: dict[str, str],
+    files: dict[str, Path],
+    links: dict[str, str] | None = None,
+) -> deb.Package:
+    return deb.Package(
+        name,
+        PACKAGE_VERSION,
+        summary,
+        relations=relations,
+        trees=(name,),
+        tokens={"VERSION": VERSION},
+        files=files,
+        links=links or {},
+    )
+
+
+def _programs(names: tuple[str, ...]) -> dict[str, Path]:
+    return {f"usr/bin/{name}": programs.program(name) for name in names}
+
+
+def _module() -> Path:
+    """The toolkit's Go module as the programs' build pins it. Raises CommandFailed when it cannot be had."""
+    folder, environment = programs.GO_MODULES / "toolkit", programs.go_environment()
+    run([programs.go(), "mod", "download", MODULE], cwd=folder, env=environment)
+    query = [programs.go(), "-C", folder, "list", "-m", "-f", "{{.Dir}}", MODULE]
+    return Path(output(query, env=environment).strip())
