@@ -82,13 +82,13 @@ class Host:
     def public_key(self) -> str:
         return (self.folder / "ssh_host_ed25519_key.pub").read_text().strip()
 
-    def up(self, extra_setup: Sequence[Callable[[Path], None]] = ()) -> None:
-        """Lays out the root and boots it. ValueError when the name is taken."""
+    def up(self, extra_setup: Sequence[Callable[[Path], None]] = (), layers: Sequence[Path] = ()) -> None:
+        """Lays out the root and boots it. `layers` lie read-only over the suite's root. ValueError when the name is taken."""
         if self.folder.exists():
             raise ValueError(f"Lab {self.lab.id} has a host {self.name!r} already")
         for name in ("upper", "work", "root", *STORES):
             (self.folder / name).mkdir(parents=True)
-        self._mount_root()
+        self._mount_root(layers)
         self._lay_out()
         for setup in extra_setup:
             setup(self.root)
@@ -162,9 +162,10 @@ class Host:
         self.lab.run(["umount", "--lazy", self.folder / "root"])
         self.lab.run(["rm", "-rf", self.folder])
 
-    def _mount_root(self) -> None:
-        layers = f"lowerdir={rootfs(self.suite)},upperdir={self.folder}/upper,workdir={self.folder}/work"
-        self.lab.run(["mount", "-t", "overlay", "overlay", "-o", layers, self.folder / "root"])
+    def _mount_root(self, layers: Sequence[Path]) -> None:
+        lower = ":".join(map(str, [*layers, rootfs(self.suite)]))
+        options = f"lowerdir={lower},upperdir={self.folder}/upper,workdir={self.folder}/work"
+        self.lab.run(["mount", "-t", "overlay", "overlay", "-o", options, self.folder / "root"])
 
     def _lay_out(self) -> None:
         values = {"name": self.name, "address": self.address, "gateway": keeper.GATEWAY}

@@ -79,15 +79,24 @@ class Lab:
         raise LookupError(f"Lab {self.id} has no host {name!r}; its hosts: {names}")
 
     def add_host(
-        self, name: str, suite: str, profile: str = "", *, extra_setup: Sequence[Callable[[Path], None]] = ()
+        self,
+        name: str,
+        suite: str,
+        profile: str = "",
+        *,
+        extra_setup: Sequence[Callable[[Path], None]] = (),
+        layers: Sequence[Path] = (),
     ) -> Host:
-        """Boots one more host; `wait()` for it afterwards. `extra_setup` is called with its root before it boots."""
+        """Boots one more host; `wait()` for it afterwards.
+
+        `layers` are folders that lie read-only over its suite's root; `extra_setup` is called with its root before it boots.
+        """
         taken = {h.address for h in self.hosts}
         if len(taken) >= MAX_HOSTS:
             raise ValueError(f"Lab {self.id} has {len(taken)} hosts already, and a lab has at most {MAX_HOSTS}")
         address = next(a for n in range(MAX_HOSTS) if (a := f"{keeper.NETWORK}.{11 + n}") not in taken)
         host = Host(self, name, suite, profile, address)
-        host.up(extra_setup)
+        host.up(extra_setup, layers)
         access.write_inventory(self)
         return host
 

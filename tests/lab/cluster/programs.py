@@ -88,6 +88,7 @@ PROGRAMS = (
     _kubernetes("kube-controller-manager"),
     _kubernetes("kube-scheduler"),
     _kubernetes("kubelet"),
+    _kubernetes("kube-proxy"),
     _kubernetes("kubectl"),
     _containerd("containerd", cgo=True),
     _containerd("containerd-shim-runc-v2", cgo=False),
@@ -102,7 +103,7 @@ PROGRAMS = (
     _device_plugin("nvidia-device-plugin"),
     _device_plugin("gpu-feature-discovery"),
     _device_plugin("config-manager"),
-    Program("exporter-stand-in", "exporter", "gpu.fleet.test/exporter", cgo=False, ldflags=STRIP),
+    Program("exporter-stand-in", "exporter", "gpu.fleet.test/exporter", cgo=True, ldflags=f"{STRIP} {_NVML}"),
 )
 GROUPS = tuple(dict.fromkeys(row.group for row in PROGRAMS))
 
