@@ -1,0 +1,60 @@
+/* The frame of every NVML call: session check, locked state, handle, faults, and the write back. */
+#ifndef SIMHW_CALL_H
+#define SIMHW_CALL_H
+
+#include "state.h"
+#include "types.h"
+
+enum handle_kind { HANDLE_GPU = 1, HANDLE_MIG = 2, HANDLE_GI = 4, HANDLE_CI = 8 };
+
+struct handle {
+    enum handle_kind kind;
+    unsigned gpu, gi, ci; /* device minor and instance ids */
+};
+
+struct call {
+    nvmlReturn_t code;
+    struct state *state;
+    struct gpu *gpu;
+    struct gpu_instance *gi;
+    struct compute_instance *ci;
+    const struct handle *handle;
+    int changed;
+};
+
+/* Return 1 with the state locked, or 0 with call->code set and nothing locked. */
+int call_begin(struct call *call, const char *function);
+int call_on(struct call *call, const char *function, const void *handle, unsigned kinds);
+nvmlReturn_t call_end(struct call *call, nvmlReturn_t code);
+
+/* Every call that wants to change something: one line in the write log, refused or not. */
+void call_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The state was changed: it will be written, and the capability files follow. */
+void call_change(struct call *call);
+
+void *handle_of(enum handle_kind kind, unsigned gpu, unsigned gi, unsigned ci);
+const struct handle *handle_check(const void *pointer);
+
+int session_is_open(void);
+int session_is_alone(void); /* no other process has NVML open */
+int may_write(void);        /* root, or a state file of the caller's own */
+
+int gpu_is_visible(const struct gpu *gpu);
+struct gpu *gpu_by_minor(struct state *state, unsigned minor);
+struct gpu *gpu_by_index(struct state *state, unsigned index); /* among the visible ones */
+void gpu_clear_instances(struct state *state, unsigned minor);
+int gpu_is_busy(const struct state *state, const struct gpu *gpu); /* a process or a foreign client */
+
+struct gpu_instance *gi_find(struct state *state, unsigned gpu, unsigned id);
+struct compute_instance *ci_find(struct state *state, unsigned gpu, unsigned gi, unsigned id);
+void mig_uuid(const struct gpu *gpu, const struct compute_instance *ci, char *uuid); /* 41 bytes */
+unsigned ci_slices(unsigned profile);
+unsigned ci_multiprocessors(const struct model *model, const struct gi_profile *profile, unsigned ci_profile);
+void ci_name(char *name, unsigned size, const struct gi_profile *profile, unsigned ci_profile);
+
+void nodes_make(struct state *state);                    /* device nodes as nvidia-modprobe would make them */
+int node_path(char *path, unsigned size, const char *name); /* below /dev or GPU_FLEET_SIM_DEV */
+int node_exists(const char *name);
+void capabilities_sync(struct state *state);             /* /proc/driver/nvidia/capabilities follows the instances */
+
+#endif

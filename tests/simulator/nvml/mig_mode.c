@@ -1,0 +1,74 @@
+/* MIG mode and GPU reset. Ampere needs a reset for a mode change and keeps the mode; Hopper changes at once. */
+#include "call.h"
+
+#include <string.h>
+
+EXPORT nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *now, unsigned *pending)
+{
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceGetMigMode", device, HANDLE_GPU))
+        return c.code;
+    *now = c.gpu->mig;
+    *pending = c.gpu->pending;
+    return call_end(&c, c.gpu->model->mig_units ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED);
+}
+
+static int has_instances(const struct state *state, const struct gpu *gpu)
+{
+    for (unsigned i = 0; i < state->gis; i++)
+        if (state->gi[i].gpu == gpu->minor)
+            return 1;
+    return 0;
+}
+
+/* 0 when the new mode can become active now, else what stands against it. */
+static nvmlReturn_t activation(const struct call *c)
+{
+    const struct gpu *gpu = c->gpu;
+    if (gpu_is_busy(c->state, gpu) || has_instances(c->state, gpu))
+        return NVML_ERROR_IN_USE;
+    if (!gpu->model->mig_needs_reset)
+        return NVML_SUCCESS;
+    if (gpu->passthrough)
+        return NVML_ERROR_RESET_REQUIRED;
+    return session_is_alone() ? NVML_SUCCESS : NVML_ERROR_IN_USE;
+}
+
+EXPORT nvmlReturn_t nvmlDeviceSetMigMode(nvmlDevice_t device, unsigned mode, nvmlReturn_t *status)
+{
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceSetMigMode", device, HANDLE_GPU))
+        return c.code;
+    call_log("nvmlDeviceSetMigMode gpu=%u mode=%u", c.gpu->minor, mode);
+    if (!c.gpu->model->mig_units)
+        return call_end(&c, NVML_ERROR_NOT_SUPPORTED);
+    if (mode > 1 || !status)
+        return call_end(&c, NVML_ERROR_INVALID_ARGUMENT);
+    if (!may_write())
+        return call_end(&c, NVML_ERROR_NO_PERMISSION);
+    c.gpu->pending = mode;
+    *status = c.gpu->mig == mode ? NVML_SUCCESS : activation(&c);
+    if (!*status)
+        c.gpu->mig = mode;
+    call_change(&c);
+    return call_end(&c, NVML_SUCCESS);
+}
+
+/* What nvidia-smi --gpu-reset does through private calls: pending mode becomes active, instances are lost. */
+EXPORT nvmlReturn_t simhwDeviceReset(nvmlDevice_t device)
+{
+    struct call c;
+    if (!call_on(&c, "simhwDeviceReset", device, HANDLE_GPU))
+        return c.code;
+    call_log("reset gpu=%u", c.gpu->minor);
+    if (!may_write())
+        return call_end(&c, NVML_ERROR_NO_PERMISSION);
+    if (c.gpu->passthrough)
+        return call_end(&c, NVML_ERROR_NOT_SUPPORTED);
+    if (gpu_is_busy(c.state, c.gpu) || !session_is_alone())
+        return call_end(&c, NVML_ERROR_IN_USE);
+    c.gpu->mig = c.gpu->pending;
+    gpu_clear_instances(c.state, c.gpu->minor);
+    call_change(&c);
+    return call_end(&c, NVML_SUCCESS);
+}
