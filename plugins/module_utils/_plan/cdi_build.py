@@ -1,0 +1,97 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes a CDI spec of what was observed on a host. Private to this collection.
+
+Content and order are those of nvidia-ctk cdi generate 1.20.0, so that engines and the vendor's own tools see no difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable
+
+from . import cdi_findings as say
+from .cdi_edits import Edits
+from .cdi_host import CdiHost
+from .cdi_modes import GATED_NODES, make_gated, make_imex, make_management, make_wsl
+from .cdi_nvml import make_nvml
+from .cdi_parts import Device, Document, Refused
+from .cdi_rules import is_device_name, minimum_version
+from .cdi_wish import CdiWish
+from .model import Finding
+
+NO_LEGACY_HOOK = Edits(env=["NVIDIA_VISIBLE_DEVICES=void"])
+
+
+@dataclass(frozen=True)
+class Built:
+    """A spec, or None, and what is to be said about it."""
+
+    spec: Document | None
+    findings: tuple[Finding, ...] = ()
+
+
+def build_spec(wish: CdiWish, host: CdiHost) -> Built:
+    """The spec that ``wish`` means on ``host``."""
+    try:
+        devices, common = _maker(host.mode)(wish, host)
+        spec = _assemble(wish, devices, common + NO_LEGACY_HOOK)
+        _check_devices(spec, host.mode)
+    except Refused as refused:
+        return Built(None, (refused.finding,))
+    return Built(spec, _remarks(wish, host, spec))
+
+
+def _assemble(wish: CdiWish, devices: list[Device], common: Edits) -> Document:
+    names = [name for name, _edits in devices]
+    if wish.all_device and "all" not in names and names != ["none"]:
+        union = Edits()
+        for _name, part in devices:
+            union = union + part
+        devices = [*devices, ("all", union)]
+    rows = [{"name": name, "containerEdits": part.without(common).document()} for name, part in sorted_by_name(devices)]
+    spec: Document = {"cdiVersion": "", "kind": wish.kind, "devices": rows, "containerEdits": common.document()}
+    spec["cdiVersion"] = minimum_version(spec)
+    return spec
+
+
+def sorted_by_name(devices: list[Device]) -> list[Device]:
+    """Devices in the order of their names as strings: 0, 1, 10, 2, GPU-..., all."""
+    return sorted(devices, key=lambda d: d[0])
+
+
+def _check_devices(spec: Document, mode: str) -> None:
+    names = [d["name"] for d in spec["devices"]]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise Refused(say.device_twice(twice[0]))
+    wrong = [n for n in names if not is_device_name(n)]
+    if wrong:
+        raise Refused(say.device_name(wrong[0]))
+    if not names or any(not d["containerEdits"] for d in spec["devices"]):
+        raise Refused(say.nothing_found(mode))
+
+
+def _remarks(wish: CdiWish, host: CdiHost, spec: Document) -> tuple[Finding, ...]:
+    everything = [spec["containerEdits"], *(d["containerEdits"] for d in spec["devices"])]
+    has_hooks = any(e.get("hooks") for e in everything)
+    missing = [f"/dev/nvidia{g.minor}" for g in host.gpus if f"/dev/nvidia{g.minor}" not in host.nodes]
+    found = [say.node_missing(path) for path in missing] if host.mode == "nvml" else []
+    return tuple(found + ([say.hook_missing(host.hook_path)] if has_hooks and not host.hook_found else []))
+
+
+Maker = Callable[[CdiWish, CdiHost], tuple[list[Device], Edits]]
+MAKERS: dict[str, Maker] = {
+    "nvml": make_nvml,
+    "management": make_management,
+    "imex": make_imex,
+    "wsl": make_wsl,
+    **dict.fromkeys(GATED_NODES, make_gated),
+}
+
+
+def _maker(mode: str) -> Maker:
+    if mode not in MAKERS:
+        raise Refused(say.mode_not_built(mode, sorted(MAKERS)))
+    return MAKERS[mode]
