@@ -9,6 +9,7 @@ import importlib.util
 import sys
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 CATALOG = Path(__file__).resolve().parents[3] / "plugins/module_utils/_catalog/images.py"
 
@@ -20,7 +21,7 @@ def operand_images() -> dict[str, str]:
     return {name: module.image_reference(name) for name in module.IMAGES}
 
 
-def _load():
+def _load() -> ModuleType:
     """The file by its path: the lab runs without the collection being installed."""
     spec = importlib.util.spec_from_file_location("lab_cluster_catalog_images", CATALOG)
     if spec is None or spec.loader is None:

@@ -59,7 +59,9 @@ def authority(name: str) -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     usage = _key_usage(digital_signature=True, certificate_signing=True)
-    builder = _builder(subject, subject, key).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    builder = _builder(subject, subject, key).add_extension(
+        x509.BasicConstraints(ca=True, path_length=None), critical=True
+    )
     return Pair(builder.add_extension(usage, critical=True).sign(key, hashes.SHA256()), key)
 
 
@@ -105,14 +107,14 @@ def key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 def write_signing_key(folder: Path, name: str) -> None:
     """A key pair that signs ServiceAccount tokens: `<name>.key` and `<name>.pub`."""
     key = ec.generate_private_key(ec.SECP256R1())
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     write_private(folder / f"{name}.key", key_pem(key))
     (folder / f"{name}.pub").write_bytes(public)
 
 
-def _leaf(issuer: Pair, name: str, group: str, usage: x509.ObjectIdentifier, alternatives: list[x509.GeneralName]) -> Pair:
+def _leaf(
+    issuer: Pair, name: str, group: str, usage: x509.ObjectIdentifier, alternatives: list[x509.GeneralName]
+) -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
     parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group)] if group else []
     subject = x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, name)])

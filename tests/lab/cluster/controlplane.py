@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes of a lab.
 
-Everything lies below `<lab folder>/cluster`: `admin.kubeconfig`, `audit.log`, `pki/`, `etcd/` and a log for each component.
+Everything lies below `<lab folder>/cluster`: `admin.kubeconfig`, `audit.log`, `pki/`, `etcd/`, one log a component.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dev.progress import CommandFailed, step, tail
-
 from lab import processes
 from lab.cluster import audit, components, pki
 from lab.cluster.programs import program
@@ -53,7 +52,7 @@ class ControlPlane:
             self._spawn("etcd")
             self._spawn("kube-apiserver")
             self._wait("/readyz answers", lambda: self._can("get", "--raw", "/readyz"))
-            # Not earlier: until the API server has made its own RBAC rules, the controller-manager is refused and exits.
+            # Not earlier: until the API server has made its own RBAC rules, it refuses the controller-manager.
             self._spawn("kube-controller-manager")
             self._spawn("kube-scheduler")
             self._wait("the default ServiceAccount exists", lambda: self._can("get", "serviceaccount", "default"))

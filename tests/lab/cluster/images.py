@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab's container images: one archive that containerd imports, made without any registry.
 
-Images of operands carry the names of the collection's own catalog, so that manifests need no change for the lab. What is
-in them: NVIDIA's own device plugin, GFD and config-manager, built from their module at the version that
-`programs.DEVICE_PLUGIN_VERSION` says, and a stand-in for dcgm-exporter, which calls itself so.
+Images of operands carry the names of the collection's own catalog, so that manifests need no change for the lab. In them
+are NVIDIA's own device plugin, GFD and config-manager, built from their module at `programs.DEVICE_PLUGIN_VERSION`, and
+a stand-in for dcgm-exporter, which calls itself so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from pathlib import Path
 
 from dev.cache import artifact
 from dev.progress import run, step
-
 from lab.cluster import catalog
 from lab.cluster.layers import Layer, debian_layer, file_layer
 from lab.cluster.programs import program
@@ -87,19 +86,30 @@ def _images(out: Path) -> list[Image]:
     base = debian_layer(rootfs("bookworm"))
     operands = catalog.operand_images()
     plugin = file_layer({f"usr/bin/{name}": program(name) for name in DEVICE_PLUGIN_PROGRAMS})
-    exporter = {"usr/bin/dcgm-exporter": program("exporter-stand-in"), "etc/dcgm-exporter/default-counters.csv": COUNTERS}
+    exporter = {
+        "usr/bin/dcgm-exporter": program("exporter-stand-in"),
+        "etc/dcgm-exporter/default-counters.csv": COUNTERS,
+    }
     nvidia = (PATH, *NVIDIA)
     return [
         Image((PAUSE,), (file_layer({"pause": out / "pause"}),), entrypoint=("/pause",), user="65535:65535"),
         Image((SAMPLE,), (base,), command=("/bin/sh",)),
-        Image((operands["k8s-device-plugin"],), (base, plugin), entrypoint=("nvidia-device-plugin",), environment=nvidia),
-        Image((operands["dcgm-exporter"],), (base, file_layer(exporter)), entrypoint=("dcgm-exporter",), environment=nvidia),
+        Image(
+            (operands["k8s-device-plugin"],), (base, plugin), entrypoint=("nvidia-device-plugin",), environment=nvidia
+        ),
+        Image(
+            (operands["dcgm-exporter"],),
+            (base, file_layer(exporter)),
+            entrypoint=("dcgm-exporter",),
+            environment=nvidia,
+        ),
     ]
 
 
 def write_archive(path: Path, images: list[Image]) -> None:
     """Writes a docker-archive; a layer that several images have is written once."""
-    manifest, written = [], set()
+    manifest: list[dict[str, object]] = []
+    written: set[str] = set()
     with tarfile.open(path, "w") as archive:
         for image in images:
             config = image.config()

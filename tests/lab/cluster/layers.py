@@ -16,11 +16,18 @@ from functools import cached_property
 from pathlib import Path
 
 # A shell and the usual small commands on glibc, as CUDA's own base images have them.
-PACKAGES = """
-    base-files base-passwd libc6 libc-bin libgcc-s1 libstdc++6 dash coreutils grep sed findutils debianutils mawk
-    libacl1 libattr1 libgmp10 libpcre2-8-0 libselinux1
-""".split()
-LEFT_OUT = ("/usr/share/doc", "/usr/share/man", "/usr/share/locale", "/usr/share/info", "/usr/share/lintian", "/usr/share/gcc")
+PACKAGES = (
+    *("base-files", "base-passwd", "libc6", "libc-bin", "libgcc-s1", "libstdc++6", "libacl1", "libattr1", "libgmp10"),
+    *("libpcre2-8-0", "libselinux1", "dash", "coreutils", "grep", "sed", "findutils", "debianutils"),
+)
+LEFT_OUT = (
+    "/usr/share/doc",
+    "/usr/share/man",
+    "/usr/share/locale",
+    "/usr/share/info",
+    "/usr/share/lintian",
+    "/usr/share/gcc",
+)
 FOLDERS = ("dev", "proc", "sys", "run", "root", "tmp", "var/tmp", "etc")
 ACCOUNTS = {
     "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",

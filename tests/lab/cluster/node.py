@@ -24,7 +24,6 @@ from pathlib import Path
 
 from dev.cache import artifact
 from dev.progress import CommandFailed
-
 from lab import cgroups
 from lab.cluster import pki
 from lab.cluster.controlplane import ControlPlane, route_pods
@@ -73,7 +72,11 @@ def wait_ready(plane: ControlPlane, host: Host, seconds: float = READY_SECONDS) 
 def _not_ready(plane: ControlPlane, host: Host) -> str | None:
     """Why not, None when Ready. An old Ready condition does not count: the kubelet must run now."""
     active = subprocess.run(
-        host.command(["systemctl", "is-active", *UNITS]), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        host.command(["systemctl", "is-active", *UNITS]),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if active.stdout.split().count("active") < len(UNITS):
         return f"units {' '.join(UNITS)} are {' '.join(active.stdout.split())}"

