@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import sys
 from pathlib import Path
 
 from . import cache, progress
@@ -46,7 +45,7 @@ class Unfit(Exception):
 def require_root(verb: str) -> None:
     """Labs need namespaces and mounts of root's."""
     if os.geteuid() != 0:
-        raise Unfit(f"`./dev {verb}` needs root (it makes namespaces and mounts), found uid {os.geteuid()}: run it by sudo")
+        raise Unfit(f"`./dev {verb}` needs root for namespaces and mounts, found uid {os.geteuid()}: run it by sudo")
 
 
 def require_debian(verb: str, os_release: Path = Path("/etc/os-release")) -> None:
@@ -57,12 +56,6 @@ def require_debian(verb: str, os_release: Path = Path("/etc/os-release")) -> Non
         raise Unfit(f"`./dev {verb}` needs Debian {' or '.join(DEBIAN)}, found {name}: use such a machine or container")
     if platform.machine() != "x86_64":
         raise Unfit(f"`./dev {verb}` needs an x86_64 machine, found {platform.machine()}: the lab's hosts are amd64")
-
-
-def require_python() -> None:
-    """The programs of `./dev` themselves."""
-    if sys.version_info < (3, 11):
-        raise Unfit(f"`./dev` needs Python 3.11 or later, found {platform.python_version()}: start it as `python3.11 dev`")
 
 
 def missing_packages(programs: dict[str, str], files: dict[str, str]) -> list[str]:
@@ -81,6 +74,14 @@ def install_packages(packages: list[str]) -> None:
     with cache.locked(cache.root() / "apt.lock"), progress.step(f"installing {' '.join(packages)}"):
         progress.run([*APT, "update"], env=QUIET, timeout=INSTALL_SECONDS)
         progress.run([*APT, "install", "--no-install-recommends", *packages], env=QUIET, timeout=INSTALL_SECONDS)
+
+
+def remove(path: Path) -> None:
+    """Removes a file, a link or a folder with all in it; nothing when there is none."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _os_release(path: Path) -> dict[str, str]:

@@ -30,7 +30,7 @@ class CommandFailed(Exception):
 
 def elapsed() -> float:
     """Seconds since `./dev` started."""
-    return time.time() - float(os.environ.setdefault(START_VARIABLE, repr(time.time())))
+    return max(0.0, time.time() - float(os.environ.setdefault(START_VARIABLE, repr(time.time()))))
 
 
 def log_path() -> Path:
@@ -119,7 +119,15 @@ def tail(path: Path, begin: int = 0) -> str:
     return "\n".join(f"    {line}" for line in lines[-TAIL:])
 
 
-def _run(args, out: IO[bytes], *, cwd, env, stdin: str, timeout: float | None) -> int | None:
+def _run(
+    args: Sequence[str | Path],
+    out: IO[bytes],
+    *,
+    cwd: Path | None,
+    env: Mapping[str, str],
+    stdin: str,
+    timeout: float | None,
+) -> int | None:
     try:
         done = subprocess.run(
             [str(a) for a in args],

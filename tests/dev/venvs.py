@@ -61,14 +61,14 @@ def legs() -> list[Leg]:
     """The ansible-core releases that this machine can test, oldest first; says loudly when the newest is left out."""
     newest, oldest = newest_leg(), oldest_leg()
     if newest.core == oldest.core:
-        progress.say(f"NOT TESTED: ansible-core newer than {newest.core}, as it needs Python 3.12 or later and none is here")
+        progress.say(f"NOT TESTED: ansible-core after {newest.core}, as it needs Python 3.12 or later and none is here")
         return [newest]
     return [oldest, newest]
 
 
 def environment(leg: Leg) -> Path:
     """The cached virtual environment of a leg."""
-    inputs = [leg.core, leg.python, str(leg.interpreter), leg.requirements]
+    inputs: list[bytes | str | Path] = [leg.core, leg.python, str(leg.interpreter), leg.requirements]
     return cache.artifact_in_place("venv", inputs, lambda out: _make(leg, out))
 
 
@@ -108,9 +108,10 @@ def _make(leg: Leg, out: Path) -> None:
         if not _has_venv(leg.interpreter):
             machine.install_packages([f"python{leg.python}-venv"])
         progress.run([leg.interpreter, "-m", "venv", out], timeout=PIP_SECONDS)
-        wanted = [f"ansible-core=={leg.core}.*", "-r", leg.requirements]
+        wanted: list[str | Path] = [f"ansible-core=={leg.core}.*", "-r", leg.requirements]
         progress.run([out / "bin/pip", "install", "--no-input", "--quiet", *wanted], timeout=PIP_SECONDS)
 
 
 def _has_venv(interpreter: Path) -> bool:
-    return subprocess.run([interpreter, "-c", "import ensurepip, venv"], capture_output=True, check=False).returncode == 0
+    probe = [interpreter, "-c", "import ensurepip, venv"]
+    return subprocess.run(probe, capture_output=True, check=False).returncode == 0

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 from dev import progress
 
-from . import keeper, processes, supervisor
+from . import keeper, processes
 from .rootfs import rootfs
 
 if TYPE_CHECKING:
     from .lab import Lab
 
 BOOT_SECONDS = 90
+NAMESPACES = ("-m", "-p", "-n", "-C", "-i", "-u")  # options of nsenter
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Files by path below the root; {name}, {address}, {gateway} are filled in.
 FILES = {
@@ -30,7 +31,7 @@ FILES = {
     "etc/resolv.conf": "",
     "etc/hosts": "127.0.0.1 localhost\n{address} {name}\n{gateway} lab\n",
     # Debian's default, crun, wants CAP_SYS_RESOURCE; the lab's cgroup tree may lack the pids controller.
-    "etc/containers/containers.conf": '[containers]\npids_limit = 0\ndefault_ulimits = []\n[engine]\nruntime = "runc"\n',
+    "etc/containers/containers.conf": '[containers]\npids_limit = 0\n[engine]\nruntime = "runc"\n',
     "etc/systemd/system/lab-network.service": """\
 [Unit]
 Description=Address of this host in the lab
@@ -70,7 +71,7 @@ class Host:
 
     @property
     def root(self) -> Path:
-        """Its root file system, as this process can reach it. Absolute links in it lead to the outer machine's files."""
+        """Its root file system, as this process reaches it. Absolute links in it lead to the outer machine's files."""
         return self.lab.path(self.folder / "root")
 
     @property
@@ -101,10 +102,16 @@ class Host:
 
         TimeoutError with the end of the console when that takes too long.
         """
-        knock = [sys.executable, Path(__file__).with_name("knock.py"), self.address, "22", str(seconds)]
+        knock: list[str | Path] = [
+            sys.executable,
+            Path(__file__).with_name("knock.py"),
+            self.address,
+            "22",
+            str(seconds),
+        ]
         if self.lab.run(knock, check=False) != 0:
             console = progress.tail(self.folder / "console.log")
-            raise TimeoutError(f"Host {self.name} did not answer on ssh within {seconds:.0f} s. Its console:\n{console}")
+            raise TimeoutError(f"Host {self.name} did not answer on ssh for {seconds:.0f} s. Its console:\n{console}")
         return self.state(wait=True)
 
     def state(self, *, wait: bool = False) -> str:
@@ -127,10 +134,10 @@ class Host:
         if leader is None:
             raise LookupError(f"Host {self.name} of lab {self.lab.id} does not run")
         environment = ["env", "-i", "HOME=/root", "LANG=C.UTF-8", f"PATH={PATH}", "TERM=dumb"]
-        return ["nsenter", "-t", str(leader), *"-m -p -n -C -i -u -r -w".split(), "--", *environment, *map(str, args)]
+        return ["nsenter", "-t", str(leader), *NAMESPACES, "-r", "-w", "--", *environment, *map(str, args)]
 
     def run(self, args: Sequence[str | Path], *, timeout: float = 300) -> str:
-        """Runs a program on the host as root, past ssh; returns what it prints. progress.CommandFailed when it fails."""
+        """Runs a program on the host as root, past ssh; returns what it prints. Failures as progress.output."""
         return progress.output(self.command(args), timeout=timeout)
 
     def shell(self, script: str, *, timeout: float = 300) -> str:
@@ -191,13 +198,14 @@ class Host:
 
     def _boot(self) -> None:
         search = f"PYTHONPATH={Path(__file__).parents[1]}"
-        program = ["env", search, sys.executable, "-m", supervisor.__name__, self.folder, self.machine, self.name]
+        program = ["env", search, sys.executable, "-m", "lab.supervisor", str(self.folder), self.machine, self.name]
         binds = [f"{self.folder}/{source}:{target}" for source, target in STORES.items()]
         self.lab.spawn([*program, *binds], self.folder / "console.log")
 
     def _complete(self, args: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        command, limit = self.command(args), BOOT_SECONDS + 10
         return subprocess.run(
-            self.command(args), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BOOT_SECONDS + 10, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit, check=False
         )
 
     def _await_leader(self, wanted: Callable[[int | None], bool], seconds: float, failure: str) -> None:

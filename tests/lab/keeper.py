@@ -9,6 +9,7 @@ kernel kills all that runs in the lab and takes away its mounts, interfaces and 
 
 from __future__ import annotations
 
+import functools
 import http.server
 import json
 import os
@@ -79,9 +80,7 @@ def _network() -> None:
 
 
 def _serve(folder: Path) -> None:
-    def handler(*args):
-        return Packages(*args, directory=str(folder))
-
+    handler = functools.partial(Packages, directory=str(folder))
     server = http.server.ThreadingHTTPServer((GATEWAY, 80), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
 

@@ -26,12 +26,14 @@ from pathlib import Path
 from dev import progress
 
 from . import access, cgroups, keeper, labs, processes
+from .host import NAMESPACES as ENTER
 from .host import Host
 
 MAX_HOSTS = 8
 START_SECONDS = 20
 VARIABLE = "GPU_FLEET_LAB"
-UNSHARE = "unshare --mount --pid --net --cgroup --ipc --uts --fork --kill-child --mount-proc --propagation private".split()
+NAMESPACES = ("--mount", "--pid", "--net", "--cgroup", "--ipc", "--uts")
+UNSHARE = ("unshare", *NAMESPACES, "--fork", "--kill-child", "--mount-proc", "--propagation", "private")
 
 
 class Lab:
@@ -119,7 +121,7 @@ class Lab:
         """Pid of the lab's process 1, as seen from this process."""
         if self.inside:
             return 1
-        found = [p for p in processes.with_arguments(str(self.folder)) if Path(keeper.__file__).name in _program(p)]
+        found = [p for p in processes.with_arguments(str(self.folder)) if _program(p) == Path(keeper.__file__).name]
         if not found:
             raise LookupError(f"Lab {self.id} does not run")
         return found[0]
@@ -128,7 +130,7 @@ class Lab:
         """`args` as a command that runs in the lab's namespaces and control groups, whoever starts it."""
         if self.inside:
             return [str(a) for a in args]
-        enter = ["nsenter", "-t", str(self.keeper_pid), *"-m -p -n -C -i -u".split(), f"--wd={Path.cwd()}", "--"]
+        enter = ["nsenter", "-t", str(self.keeper_pid), *ENTER, f"--wd={Path.cwd()}", "--"]
         return cgroups.joining(self._joined(), [*enter, *map(str, args)])
 
     def environment(self) -> dict[str, str]:
@@ -213,9 +215,8 @@ class Lab:
 
 
 def _program(pid: int) -> str:
-    """The script of a Python process: its second argument."""
-    arguments = processes.command_line(pid)
-    return arguments[1] if len(arguments) > 1 and arguments[0] == sys.executable else ""
+    """Name of the script of a Python process: its second argument."""
+    return Path([*processes.command_line(pid), "", ""][1]).name
 
 
 def _keep_logs(folder: Path) -> None:

@@ -12,17 +12,21 @@ from pathlib import Path
 from dev import cache, progress
 
 SUITES = ("bookworm", "trixie")
-BASE = """
-    systemd systemd-sysv dbus udev kmod procps iproute2 openssh-server ca-certificates gnupg pciutils
-    python3 python3-apt python3-debian
-""".split()
-COMPILER = "gcc make libc6-dev".split()
-ENGINE = "podman runc crun conntrack iptables ethtool containernetworking-plugins".split()
+BASE = "systemd systemd-sysv dbus udev kmod procps iproute2 openssh-server ca-certificates gnupg pciutils"
+PYTHON = "python3 python3-apt python3-debian"
+COMPILER = "gcc make libc6-dev"
+ENGINE = "podman runc crun conntrack iptables ethtool containernetworking-plugins"
 # Timers that would hold dpkg's lock or use the network at a moment of their own.
-MASKED = "apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer".split()
+MASKED = ("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer")
 # Each host gets its own; the mirror of the outer machine is out of reach in a lab.
-REMOVED = "etc/ssh/ssh_host_* etc/apt/sources.list etc/apt/sources.list.d/* etc/machine-id var/lib/apt/lists/*".split()
-KEPT_OPTIONS = 'Acquire::Check-Valid-Until "false";\nAcquire::Languages "none";\nAPT::Install-Recommends "false";\n'
+REMOVED = (
+    "etc/ssh/ssh_host_*",
+    "etc/apt/sources.list",
+    "etc/apt/sources.list.d/*",
+    "etc/machine-id",
+    "var/lib/apt/lists/*",
+)
+KEPT_OPTIONS = ('Acquire::Check-Valid-Until "false";', 'Acquire::Languages "none";', 'APT::Install-Recommends "false";')
 BUILD_SECONDS = 900
 
 
@@ -30,13 +34,13 @@ def rootfs(suite: str) -> Path:
     """The cached root file system of a Debian suite, used read-only as the lower layer of hosts."""
     if suite not in SUITES:
         raise ValueError(f"There is no lab host of suite {suite!r}; wanted one of {', '.join(SUITES)}")
-    recipe = [suite, *packages(), *MASKED, *REMOVED, KEPT_OPTIONS]
+    recipe = [suite, *packages(), *MASKED, *REMOVED, *KEPT_OPTIONS]
     return cache.artifact("rootfs", recipe, lambda out: _build(suite, out)) / "root"
 
 
 def packages() -> list[str]:
     """Names of the Debian packages asked for; their dependencies come with them, recommendations do not."""
-    return [*BASE, *COMPILER, *ENGINE]
+    return f"{BASE} {PYTHON} {COMPILER} {ENGINE}".split()
 
 
 def build_all() -> None:
@@ -62,7 +66,7 @@ def _build(suite: str, out: Path) -> None:
     root = out / "root"
     with progress.step(f"building the root file system of {suite}"):
         command = ["nice", "-n", "10", "eatmydata", "mmdebstrap", "--mode=root", "--variant=minbase"]
-        command += [f"--aptopt={option}" for option in ('Acquire::Check-Valid-Until "false"', 'Acquire::Languages "none"')]
+        command += [f"--aptopt={option}" for option in KEPT_OPTIONS]
         command += [f"--include={','.join(packages())}", suite, str(root), mirror()]
         progress.run(command, log=cache.root() / "logs" / f"rootfs-{suite}.log", timeout=BUILD_SECONDS)
         _strip(root)
@@ -76,5 +80,5 @@ def _strip(root: Path) -> None:
         (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
     for leftover in (root / "etc/apt/apt.conf.d").glob("*mmdebstrap*"):
         leftover.unlink()
-    (root / "etc/apt/apt.conf.d/90lab").write_text(KEPT_OPTIONS)
+    (root / "etc/apt/apt.conf.d/90lab").write_text("\n".join([*KEPT_OPTIONS, ""]))
     (root / "etc/machine-id").touch()

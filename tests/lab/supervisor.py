@@ -45,7 +45,8 @@ def prepare_cgroups(machine: str) -> list[Path]:
 def nspawn(folder: Path, machine: str, name: str, binds: list[str]) -> list[str]:
     """The command that boots the host and ends with it."""
     return [
-        *"systemd-nspawn --quiet --boot --register=no --keep-unit --console=read-only".split(),
+        "systemd-nspawn",
+        *("--quiet", "--boot", "--register=no", "--keep-unit", "--console=read-only"),
         f"--directory={folder}/root",
         f"--machine={machine}",
         f"--hostname={name}",

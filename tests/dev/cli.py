@@ -1,0 +1,213 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verbs of `./dev`: reads the command line, prepares the machine, runs one."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from . import bootstrap, collection, machine, progress
+
+INTERRUPTED, FAILED = 130, 1
+KEPT_LOGS = 30
+EPILOG = """\
+Everything expensive is kept below ${XDG_CACHE_HOME:-~/.cache}/gpu-fleet by the hash of what it is made from; each
+start writes a log below .cache/logs of this checkout. What a verb starts it stops again, also on Ctrl-C.
+"""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One verb: the module below dev/ whose `run(options)` does it, and what it needs of the machine."""
+
+    name: str
+    module: str
+    summary: str
+    details: str
+    needs: str  # nothing, python or lab
+
+
+VERBS = (
+    Verb(
+        "demo",
+        "demo",
+        "bare hosts to a running GPU pod, on a simulated fleet",
+        "Boots two Debian hosts with simulated GPUs and a real Kubernetes, brings them from bare to ready by "
+        "gpu.fleet.site, runs a pod on a GPU, runs site again, reboots a host. With --local it needs no root: the host "
+        "part alone runs against a simulated tree.",
+        "lab",
+    ),
+    Verb(
+        "test",
+        "suite",
+        "everything that the continuous integration runs",
+        "lint, sanity, unit, integration and the demo; the last line counts what passed and failed.",
+        "lab",
+    ),
+    Verb(
+        "lint",
+        "lint",
+        "ruff, mypy, ansible-lint, antsibull-docs, antsibull-changelog",
+        "Runs every linter with the settings of the checkout, and reports all findings.",
+        "python",
+    ),
+    Verb(
+        "sanity",
+        "sanity",
+        "ansible-test sanity on the oldest and the newest ansible-core",
+        "Runs on a copy outside of the checkout, without ignore files.",
+        "python",
+    ),
+    Verb(
+        "unit",
+        "unit",
+        "unit tests on the oldest and the newest ansible-core",
+        "pytest over tests/unit. Arguments after -- go to pytest.",
+        "python",
+    ),
+    Verb(
+        "integration",
+        "integration",
+        "integration tests and molecule scenarios in a fresh lab",
+        "pytest over tests/integration inside a lab, then every molecule scenario. Arguments after -- go to pytest.",
+        "lab",
+    ),
+    Verb(
+        "lab",
+        "lab_verb",
+        "a lab to work in: up, down, shell, status",
+        "`up` starts a lab that stays until `down`. `shell` opens a shell in it, or on one of its hosts.",
+        "lab",
+    ),
+    Verb(
+        "bench",
+        "bench",
+        "measures the budgets of remote work on an unchanged host",
+        "Brings a lab host to ready, then measures a run that changes nothing against eleven pings.",
+        "lab",
+    ),
+    Verb(
+        "clean",
+        "clean",
+        "removes what the checkout and dead labs left",
+        "Removes .cache of this checkout and labs whose owner is gone; --all removes the whole cache, too.",
+        "nothing",
+    ),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs `./dev ARGUMENTS`; returns the exit status."""
+    options = parser().parse_args(arguments)
+    verb = next(v for v in VERBS if v.name == options.verb)
+    progress.elapsed()
+    _start_log(verb.name)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        bootstrap.prepare(_needs(verb, options), verb.name)
+        return int(importlib.import_module(f"dev.{verb.module}").run(options))
+    except (progress.CommandFailed, machine.Unfit) as error:
+        progress.say(f"{verb.name} failed: {error}")
+        return FAILED
+    except KeyboardInterrupt:
+        progress.say(f"{verb.name} was interrupted; what it had started is stopped")
+        return INTERRUPTED
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of `./dev`."""
+    top = argparse.ArgumentParser(
+        prog="./dev", description=__doc__.splitlines()[0], epilog=EPILOG, formatter_class=argparse.RawTextHelpFormatter
+    )
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for verb in VERBS:
+        one = verbs.add_parser(verb.name, help=verb.summary, description=f"{verb.summary}.\n{verb.details}")
+        _OPTIONS.get(verb.name, _no_options)(one)
+    return top
+
+
+def _no_options(_: argparse.ArgumentParser) -> None:
+    """For verbs that have none."""
+
+
+def _demo_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--local", action="store_true", help="without root: the host part against a simulated tree")
+    verb.add_argument("--keep", action="store_true", help="leave the lab running, for `./dev lab shell`")
+
+
+def _test_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--full", action="store_true", help="whole matrices and long runs as well")
+
+
+def _pytest_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("pytest", nargs="*", metavar="ARG", help="for pytest, after --")
+
+
+def _lab_options(verb: argparse.ArgumentParser) -> None:
+    actions = verb.add_subparsers(dest="action", required=True, metavar="ACTION")
+    up = actions.add_parser("up", help="start a lab that stays")
+    up.add_argument(
+        "--hosts", nargs="+", metavar="NAME=SUITE:PROFILE", help="default: gpu1=bookworm:h100x2 gpu2=trixie:a100x2"
+    )
+    up.add_argument("--no-cluster", action="store_true", help="hosts without Kubernetes")
+    for name, summary in (("down", "stop a lab"), ("shell", "a shell in a lab"), ("status", "labs and their hosts")):
+        action = actions.add_parser(name, help=summary)
+        action.add_argument("--lab", metavar="ID", help="which one, where there are several")
+        if name == "shell":
+            action.add_argument("host", nargs="?", metavar="HOST", help="on this host, instead of beside the hosts")
+
+
+def _clean_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--all", action="store_true", help="the whole cache below ${XDG_CACHE_HOME:-~/.cache}/gpu-fleet, too"
+    )
+
+
+_OPTIONS = {
+    "demo": _demo_options,
+    "test": _test_options,
+    "unit": _pytest_options,
+    "integration": _pytest_options,
+    "lab": _lab_options,
+    "clean": _clean_options,
+}
+
+
+def _needs(verb: Verb, options: argparse.Namespace) -> str:
+    """What this command line needs; less than its verb where root or the tools are not used."""
+    if verb.name == "demo" and options.local:
+        return "python"
+    if verb.name == "lab" and options.action != "up":
+        return "root"
+    return verb.needs
+
+
+def _start_log(verb: str) -> None:
+    if progress.LOG_VARIABLE in os.environ:  # started again in the virtual environment
+        return
+    folder = collection.LOCAL_CACHE / "logs"
+    for old in sorted(folder.glob("*"), key=_age)[:-KEPT_LOGS]:
+        machine.remove(old)
+    progress.set_log(folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{verb}-{os.getpid()}" / "dev.log")
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`./dev integration`: pytest over tests/integration and the molecule scenarios, inside a fresh lab."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from lab.fleet import DEFAULT_HOSTS, HostSpec, bring_up
+from lab.lab import Lab
+
+from . import collection, progress
+from .machine import CHECKOUT
+from .tally import Tally, from_junit
+
+SCENARIOS = CHECKOUT / "extensions/molecule"
+PYTEST_SECONDS, MOLECULE_SECONDS = 3000, 1800
+
+
+def run(options: argparse.Namespace) -> int:
+    return check(options.pytest).report()
+
+
+def check(arguments: list[str] | None = None) -> Tally:
+    """Starts a lab with the usual two hosts and runs everything in it; `arguments` go to pytest."""
+    tally = Tally()
+    with Lab.start() as lab:
+        bring_up(lab, [HostSpec.parse(text) for text in DEFAULT_HOSTS], cluster=True)
+        tally.add(pytest(lab, arguments or ["tests/integration"]))
+    if not arguments:
+        tally.add(molecule())
+    return tally
+
+
+def pytest(lab: Lab, arguments: list[str]) -> Tally:
+    """Runs pytest inside the lab, where `Lab.current()` is the lab."""
+    title = "integration tests"
+    report = progress.log_path().with_name("integration.xml")
+    settings = {**lab.ansible_env(), "PYTHONPATH": collection.search_path()}
+    command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
+    said = Tally()
+    said.command(title, lab.command(command), cwd=CHECKOUT, env=settings, timeout=PYTEST_SECONDS)
+    counted = from_junit(report, title)
+    if said.failures and not counted.failures:
+        counted.failures += said.failures
+    return counted
+
+
+def molecule() -> Tally:
+    """Every molecule scenario in a lab of its own, with bare hosts."""
+    tally = Tally()
+    for scenario in sorted(path.parent.name for path in SCENARIOS.glob("*/molecule.yml")):
+        with Lab.start() as lab:
+            bring_up(lab, [HostSpec.parse(text) for text in DEFAULT_HOSTS], cluster=False)
+            settings = {**lab.ansible_env(), "MOLECULE_EPHEMERAL_DIRECTORY": str(lab.folder / "molecule")}
+            command = lab.command(["molecule", "test", "--scenario-name", scenario])
+            tally.command(f"molecule {scenario}", command, cwd=CHECKOUT, env=settings, timeout=MOLECULE_SECONDS)
+    return tally
