@@ -17,6 +17,7 @@ FILES = Path(__file__).resolve().parent / "files"
 SCRIPTS = frozenset({"preinst", "postinst", "prerm", "postrm"})
 CONTROL_FOLDER = "DEBIAN"
 EXECUTABLE_FOLDERS = ("usr/bin/", "usr/sbin/")
+PREFERENCES = "etc/apt/preferences.d/"
 SETUID = frozenset({"usr/bin/nvidia-modprobe"})
 MAINTAINER = "gpu.fleet lab <lab@example.org>"
 
@@ -97,11 +98,15 @@ def _control(package: Package, root: Path) -> None:
     }
     folder = root / CONTROL_FOLDER
     (folder / "control").write_text("".join(f"{name}: {value}\n" for name, value in fields.items() if value))
-    configuration = [f"/{path.relative_to(root)}\n" for path in sorted((root / "etc").rglob("*")) if path.is_file()]
-    if configuration:
-        (folder / "conffiles").write_text("".join(configuration))
+    (folder / "conffiles").write_text("".join(f"/{name}\n" for name in _configuration(root)))
     if any(".so" in name for name in (*package.files, *package.links)):
         (folder / "triggers").write_text("activate-noawait ldconfig\n")
+
+
+def _configuration(root: Path) -> list[str]:
+    """Files that stay after a removal. Not a pin: what it is for goes with the package."""
+    names = (str(path.relative_to(root)) for path in sorted((root / "etc").rglob("*")) if path.is_file())
+    return [name for name in names if not name.startswith(PREFERENCES)]
 
 
 def _modes(root: Path) -> None:

@@ -29,8 +29,7 @@ BASE_FILES = {
     "etc/nvidia-container-toolkit/nvidia-cdi-refresh.env": "deployments/systemd/nvidia-cdi-refresh.env",
 }
 BASE_PROGRAMS = ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime")
-# In NVIDIA's repository a package of their own (operator-extensions) would be needed; it is not published there.
-EXTENSION_PROGRAMS = ("nvidia-container-runtime.cdi", "nvidia-container-runtime.legacy")
+# The .cdi and .legacy runtimes are in a package (operator-extensions) that NVIDIA's repository does not have.
 
 
 def packages(objects: Path) -> list[deb.Package]:
@@ -54,12 +53,6 @@ def packages(objects: Path) -> list[deb.Package]:
                 "Replaces": REPLACED,
             },
             _programs(("nvidia-container-runtime-hook",)),
-        ),
-        _package(
-            "nvidia-container-toolkit-operator-extensions",
-            "NVIDIA Container Toolkit Operator Extensions",
-            {"Depends": f"nvidia-container-toolkit-base {exact}"},
-            _programs(EXTENSION_PROGRAMS),
         ),
         _package(
             "libnvidia-container-tools",
