@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lab's container images: one archive that containerd imports, made without any registry.
 
-Images of operands carry the names of the collection's own catalog, so that manifests need no change for the lab. In them
-are NVIDIA's own device plugin, GFD and config-manager, built from their module at `programs.DEVICE_PLUGIN_VERSION`, and
-a stand-in for dcgm-exporter, which calls itself so.
+Images of operands carry the names of the collection's own catalog, so that manifests need no change for the lab. In
+them are NVIDIA's own device plugin, GFD and config-manager, built from their module at
+`programs.DEVICE_PLUGIN_VERSION`, and a stand-in for dcgm-exporter, which calls itself so.
 """
 
 from __future__ import annotations
