@@ -1,0 +1,126 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decides whether CDI specs have to be written or removed. Private to this collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .cdi_build import Built, build_spec
+from .cdi_host import CdiHost
+from .cdi_stale import Stale
+from .cdi_wish import CdiWish, check_wish
+from .model import Finding, Plan, Step
+
+WRITE, REMOVE, SAVE, FORGET = "write_spec", "remove_spec", "save_options", "forget_options"
+WISH_PATH = "/var/lib/gpu-fleet/cdi/wish.yaml"
+MODE = 0o644
+
+
+@dataclass(frozen=True)
+class ExistingSpec:
+    """The file at the wanted path. ``document`` is None where it cannot be read as a spec, ``error`` says why."""
+
+    document: Mapping[str, Any] | None
+    mode: int = MODE
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class CdiState:
+    """Both sides: the wanted spec as this host gives it, and what is there.
+
+    ``host`` is None where it was not observed (removal). ``saved``: the options that the boot-time unit has for this path, or None.
+    """
+
+    host: CdiHost | None
+    existing: ExistingSpec | None
+    stale: tuple[Stale, ...] = ()
+    saved: Mapping[str, Any] | None = None
+    refused: tuple[Finding, ...] = field(default_factory=tuple)
+
+
+def build(wish: CdiWish, state: CdiState) -> Built:
+    """The wanted spec; none where an option is wrong or the host was not observed."""
+    refused = check_wish(wish) + state.refused
+    if refused or state.host is None:
+        return Built(None, refused)
+    return build_spec(wish, state.host)
+
+
+def plan_cdi(wish: CdiWish, state: CdiState, *, at_boot: bool, driver_may_come: bool = False) -> Plan:
+    """Steps to the wanted spec.
+
+    ``at_boot``: the boot-time unit shall write the same. ``driver_may_come``: check mode, in which an earlier step of the
+    same run may install the driver; without a driver the plan then says so in place of an error.
+    """
+    if driver_may_come and state.host is not None and state.host.nvml_absent and not check_wish(wish):
+        return Plan(steps=(_later(wish, state), *_save(wish, state, at_boot)))
+    built = build(wish, state)
+    plan = Plan(findings=built.findings)
+    if built.spec is None:
+        return plan
+    steps = [*_write(wish, state, built.spec), *_save(wish, state, at_boot)]
+    return Plan(steps=tuple(steps), findings=built.findings)
+
+
+def plan_removal(wish: CdiWish, state: CdiState) -> Plan:
+    """Steps after which neither the file nor the boot-time unit's options for it are there."""
+    steps = []
+    if state.existing is not None:
+        steps.append(Step(REMOVE, wish.path, _describe(state.existing), None, "state is absent"))
+    if state.saved is not None:
+        steps.append(
+            Step(FORGET, WISH_PATH, f"options of {wish.path}", None, "the boot-time unit must not write it again")
+        )
+    return Plan(steps=tuple(steps))
+
+
+def _later(wish: CdiWish, state: CdiState) -> Step:
+    before = _describe(state.existing) if state.existing else None
+    after = "known after load_modules nvidia"
+    return Step(WRITE, wish.path, before, after, "the spec is made of what the loaded driver lists")
+
+
+def _write(wish: CdiWish, state: CdiState, spec: Mapping[str, Any]) -> list[Step]:
+    reason = _reason(state, spec)
+    if reason is None:
+        return []
+    before = _describe(state.existing) if state.existing else None
+    return [Step(WRITE, wish.path, before, _describe(ExistingSpec(spec)), reason)]
+
+
+def _reason(state: CdiState, spec: Mapping[str, Any]) -> str | None:
+    """Why the file has to be written, or None."""
+    existing = state.existing
+    if existing is None:
+        return "engines find no CDI devices of this kind at this path"
+    if existing.document is None:
+        return f"the file is no CDI spec: {existing.error}"
+    if existing.document != spec:
+        if state.stale:
+            return f"the spec is stale: {', '.join(dict.fromkeys(s.reason for s in state.stale))}"
+        return "the spec differs from what these options give on this host"
+    if existing.mode != MODE:
+        return f"engines of other users cannot rely on a file of mode {existing.mode:04o}"
+    return None
+
+
+def _describe(existing: ExistingSpec) -> str:
+    if existing.document is None:
+        return f"unreadable: {existing.error}"
+    devices = [str(d.get("name")) for d in existing.document.get("devices") or []]
+    text = f"{existing.document.get('kind')}, CDI {existing.document.get('cdiVersion')}: {', '.join(devices)}"
+    return text if existing.mode == MODE else f"{text}, mode {existing.mode:04o}"
+
+
+def _save(wish: CdiWish, state: CdiState, at_boot: bool) -> list[Step]:
+    wanted = wish.saved()
+    if not at_boot or state.saved == wanted:
+        return []
+    before = None if state.saved is None else f"other options of {wish.path}"
+    reason = "/var/run does not survive a reboot; gpu-fleet-cdi.service writes the spec again with these options"
+    return [Step(SAVE, WISH_PATH, before, f"options of {wish.path}", reason)]
