@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from . import bootstrap, collection, machine, progress
+from . import bootstrap, children, collection, machine, progress
 
 INTERRUPTED, FAILED = 130, 1
 KEPT_LOGS = 30
@@ -111,7 +111,7 @@ def main(arguments: list[str]) -> int:
     verb = next(v for v in VERBS if v.name == options.verb)
     progress.elapsed()
     _start_log(verb.name)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
         bootstrap.prepare(_needs(verb, options), verb.name)
@@ -127,7 +127,10 @@ def main(arguments: list[str]) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command line of `./dev`."""
     top = argparse.ArgumentParser(
-        prog="./dev", description=__doc__.splitlines()[0], epilog=EPILOG, formatter_class=argparse.RawTextHelpFormatter
+        prog="./dev",
+        description="Work on gpu.fleet: demo, checks, lab.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb in VERBS:
@@ -168,9 +171,7 @@ def _lab_options(verb: argparse.ArgumentParser) -> None:
 
 
 def _clean_options(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--all", action="store_true", help="the whole cache below ${XDG_CACHE_HOME:-~/.cache}/gpu-fleet, too"
-    )
+    verb.add_argument("--all", action="store_true", help="the whole cache, too")
 
 
 _OPTIONS = {
@@ -206,6 +207,7 @@ def _age(path: Path) -> float:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    children.interrupt()
     raise KeyboardInterrupt
 
 

@@ -66,18 +66,8 @@ def tracked_files() -> list[Path]:
 def _download(out: Path) -> None:
     with progress.step("fetching kubernetes.core"):
         wheels = out / "wheels"
-        get: list[str | Path] = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--no-input",
-            "--quiet",
-            "--no-deps",
-            "--dest",
-            wheels,
-        ]
-        progress.run([*get, "--python-version", "3.12", "--only-binary", ":all:", WHEEL], timeout=DOWNLOAD_SECONDS)
+        pip = [sys.executable, "-m", "pip", "download", "--no-input", "--quiet", "--no-deps", "--dest", str(wheels)]
+        progress.run([*pip, "--python-version", "3.12", "--only-binary", ":all:", WHEEL], timeout=DOWNLOAD_SECONDS)
         with zipfile.ZipFile(next(wheels.glob("*.whl"))) as wheel:
             wheel.extractall(out, [name for name in wheel.namelist() if name.startswith(DEPENDENCY)])
         shutil.rmtree(wheels)

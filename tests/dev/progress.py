@@ -14,7 +14,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+
+from . import children
 
 TAIL = 20
 # Child processes of `./dev` (the inside of a lab) go on counting and logging where their parent does.
@@ -86,7 +87,7 @@ def run(
         out.write(f"\n$ {' '.join(map(str, args))}\n".encode())
         out.flush()
         begin = out.tell()
-        status = _run(args, out, cwd=cwd, env={**os.environ, **(env or {})}, stdin=stdin, timeout=timeout)
+        status = children.run(args, out, cwd=cwd, env={**os.environ, **(env or {})}, stdin=stdin, timeout=timeout)
     if check and status != 0:
         what = f"had not ended after {timeout} s" if status is None else f"ended with status {status}"
         raise CommandFailed(f"`{' '.join(map(str, args))}` {what}.\n{tail(path, begin)}\nWhole log: {path}")
@@ -117,31 +118,6 @@ def tail(path: Path, begin: int = 0) -> str:
         handle.seek(begin)
         lines = handle.read().decode(errors="replace").splitlines()
     return "\n".join(f"    {line}" for line in lines[-TAIL:])
-
-
-def _run(
-    args: Sequence[str | Path],
-    out: IO[bytes],
-    *,
-    cwd: Path | None,
-    env: Mapping[str, str],
-    stdin: str,
-    timeout: float | None,
-) -> int | None:
-    try:
-        done = subprocess.run(
-            [str(a) for a in args],
-            input=stdin.encode(),
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            cwd=cwd,
-            env=env,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    return done.returncode
 
 
 def _stamp() -> str:

@@ -14,7 +14,7 @@ from . import cache, collection, progress, venvs
 from .tally import Tally
 
 SANITY_SECONDS = 1800
-# ansible-test fetches get-pip of a fixed version from a host of its own; this does the same from pip's configured index.
+# ansible-test fetches get-pip of a fixed version from a host of its own; this does the same from pip's own index.
 # ensurepip is a process of its own: inside this one it would switch pip's configuration off.
 GET_PIP = """\
 import os, subprocess, sys
@@ -63,9 +63,9 @@ def _check(leg: venvs.Leg) -> Tally:
         "PATH": f"{environment}/bin:{_interpreters()}:{os.environ['PATH']}",
         "ANSIBLE_COLLECTIONS_PATH": str(tree.parents[2]),
     }
-    command = [environment / "bin/ansible-test", "sanity", "--local", "--color", "no", "--failure-ok"]
+    command = [str(environment / "bin/ansible-test"), "sanity", "--local", "--color", "no"]
     with progress.step(title):
-        status = progress.run(command[:-1], log=log, cwd=tree, env=settings, timeout=SANITY_SECONDS, check=False)
+        status = progress.run(command, log=log, cwd=tree, env=settings, timeout=SANITY_SECONDS, check=False)
     tally = count(log.read_text(errors="replace"), status, title)
     if tally.failures:
         progress.say(f"{title} failed:\n{progress.tail(log)}\nWhole log: {log}")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,11 +25,13 @@ class Tally:
         self.failures += other.failures
         return self
 
-    def command(self, title: str, args: Sequence[str | Path], **options) -> bool:
+    def command(
+        self, title: str, args: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], timeout: float
+    ) -> bool:
         """Runs a command as one check; prints the end of what it said when it fails. Options as progress.run."""
         begin = progress.log_path().stat().st_size if progress.log_path().exists() else 0
         with progress.step(title):
-            status = progress.run(args, check=False, **options)
+            status = progress.run(args, cwd=cwd, env=env, timeout=timeout, check=False)
         if status == 0:
             self.passed += 1
         else:
@@ -48,7 +50,7 @@ class Tally:
 
 
 def from_junit(file: Path, title: str) -> Tally:
-    """Counts the cases of a JUnit file as pytest writes it; a file that is missing or holds none counts as a failure."""
+    """Counts the cases of a JUnit file as pytest writes it; a file that is missing or empty counts as a failure."""
     if not file.exists():
         return Tally(failures=[f"{title}: it ended without a report"])
     tally = Tally()

@@ -38,7 +38,7 @@ def pytest(environment: Path, arguments: list[str], title: str) -> Tally:
         "PYTHONPATH": collection.search_path(),
         "PATH": f"{environment}/bin:{os.environ['PATH']}",
     }
-    command = [environment / "bin/python", "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
+    command = [str(environment / "bin/python"), "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
     said = Tally()
     said.command(title, command, cwd=CHECKOUT, env=settings, timeout=UNIT_SECONDS)
     counted = from_junit(report, title)

@@ -113,5 +113,5 @@ def _make(leg: Leg, out: Path) -> None:
 
 
 def _has_venv(interpreter: Path) -> bool:
-    probe = [interpreter, "-c", "import ensurepip, venv"]
+    probe = [str(interpreter), "-c", "import ensurepip, venv"]
     return subprocess.run(probe, capture_output=True, check=False).returncode == 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dev import collection, progress
 
-from . import keeper
+from . import keeper, module_runs
 
 if TYPE_CHECKING:
     from .lab import Lab
@@ -80,5 +80,5 @@ def _common(lab: Lab) -> dict[str, object]:
         "ansible_user": "root",
         "ansible_ssh_private_key_file": str(lab.folder / "id"),
         "ansible_ssh_common_args": f"-F /dev/null -o IdentitiesOnly=yes {known}",
-        "ansible_python_interpreter": "/usr/bin/python3",
+        "ansible_python_interpreter": module_runs.INTERPRETER,
     }

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from dev import machine, progress
 
+from . import access, rootfs
+from .host import Host
 from .lab import Lab
-from .rootfs import SUITES, build_all
 
 DEFAULT_HOSTS = ("gpu1=bookworm:h100x2", "gpu2=trixie:a100x2")
 _SPEC = re.compile(r"(?P<name>[a-z][a-z0-9-]{0,9})=(?P<suite>\w+)(:(?P<profile>[\w-]+))?")
@@ -30,16 +33,70 @@ class HostSpec:
     def parse(cls, text: str) -> HostSpec:
         """Reads NAME=SUITE:PROFILE. machine.Unfit when it is something else."""
         match = _SPEC.fullmatch(text)
-        if not match or match["suite"] not in SUITES:
-            wanted = f"NAME=SUITE:PROFILE, SUITE one of {', '.join(SUITES)}, NAME up to 10 of a-z 0-9 -"
+        if not match or match["suite"] not in rootfs.SUITES:
+            wanted = f"NAME=SUITE:PROFILE, SUITE one of {', '.join(rootfs.SUITES)}, NAME up to 10 of a-z 0-9 -"
             raise machine.Unfit(f"--hosts {text!r} is not {wanted}, as in {DEFAULT_HOSTS[0]}")
         return cls(match["name"], match["suite"], match["profile"] or "")
 
 
 def bring_up(lab: Lab, specs: Sequence[HostSpec], *, cluster: bool) -> None:
-    """Boots the hosts side by side and waits until each has settled."""
-    build_all()
+    """Serves the packages, boots the hosts side by side and waits until each has settled (and its node is Ready)."""
+    build(cluster=cluster)
+    serve_packages(lab)
+    if cluster:
+        _cluster(lab, specs)
+        return
     with progress.step(f"booting {', '.join(spec.name for spec in specs)} in lab {lab.id}"):
-        hosts = [lab.add_host(spec.name, spec.suite, spec.profile) for spec in specs]
+        for host in [add(lab, spec) for spec in specs]:
+            host.wait()
+
+
+def build(*, cluster: bool) -> None:
+    """Makes everything that hosts are laid out from, as far as the cache lacks it; downloads beside compiling."""
+    from lab.cluster import node, programs
+    from lab.packages import repository
+
+    jobs: list[Callable[[], object]] = [rootfs.build_all, repository.artifact_dir]
+    if cluster:
+        jobs += [programs.build_all]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        for done in [pool.submit(job) for job in jobs]:
+            done.result()
+    if cluster:
+        node.layer()
+
+
+def serve_packages(lab: Lab) -> None:
+    """Offers the repositories in the lab, and names them in the inventory by the product's variables."""
+    from lab.packages import repository, variables
+
+    lab.serve(repository.artifact_dir())
+    access.write_group_vars(lab, dict(variables.product_variables()))
+
+
+def add(lab: Lab, spec: HostSpec, *, layers: Sequence[Path] = (), setup: Sequence[Callable[[Path], None]] = ()) -> Host:
+    """Boots one host with its GPUs and the lab's Debian repository; `wait()` for it afterwards."""
+    return lab.add_host(spec.name, spec.suite, spec.profile, layers=layers, extra_setup=[*_equipment(spec), *setup])
+
+
+def _equipment(spec: HostSpec) -> list[Callable[[Path], None]]:
+    from lab.packages import sources
+
+    steps: list[Callable[[Path], None]] = [lambda root: sources.apt_sources(root, spec.suite)]
+    if spec.profile:
+        from simulator import hardware
+
+        steps.append(lambda root: hardware.plug_in(root, spec.profile))
+    return steps
+
+
+def _cluster(lab: Lab, specs: Sequence[HostSpec]) -> None:
+    from lab.cluster import controlplane, node
+
+    plane = controlplane.ControlPlane(lab)
+    plane.start()
+    with progress.step(f"booting {', '.join(spec.name for spec in specs)} as nodes in lab {lab.id}"):
+        hosts = [add(lab, spec, layers=[node.layer()], setup=[node.setup(plane)]) for spec in specs]
         for host in hosts:
             host.wait()
+            node.wait_ready(plane, host)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dev import progress
 
-from . import keeper, processes
+from . import keeper, module_runs, processes
 from .rootfs import rootfs
 
 if TYPE_CHECKING:
@@ -84,13 +84,14 @@ class Host:
         return (self.folder / "ssh_host_ed25519_key.pub").read_text().strip()
 
     def up(self, extra_setup: Sequence[Callable[[Path], None]] = (), layers: Sequence[Path] = ()) -> None:
-        """Lays out the root and boots it. `layers` lie read-only over the suite's root. ValueError when the name is taken."""
+        """Lays out the root and boots it; arguments as Lab.add_host. ValueError when the name is taken."""
         if self.folder.exists():
             raise ValueError(f"Lab {self.lab.id} has a host {self.name!r} already")
         for name in ("upper", "work", "root", *STORES):
             (self.folder / name).mkdir(parents=True)
         self._mount_root(layers)
         self._lay_out()
+        module_runs.install(self.root)
         for setup in extra_setup:
             setup(self.root)
         description = {"name": self.name, "suite": self.suite, "profile": self.profile, "address": self.address}
@@ -102,13 +103,8 @@ class Host:
 
         TimeoutError with the end of the console when that takes too long.
         """
-        knock: list[str | Path] = [
-            sys.executable,
-            Path(__file__).with_name("knock.py"),
-            self.address,
-            "22",
-            str(seconds),
-        ]
+        program = Path(__file__).with_name("knock.py")
+        knock = [sys.executable, str(program), self.address, "22", str(seconds)]
         if self.lab.run(knock, check=False) != 0:
             console = progress.tail(self.folder / "console.log")
             raise TimeoutError(f"Host {self.name} did not answer on ssh for {seconds:.0f} s. Its console:\n{console}")

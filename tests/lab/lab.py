@@ -91,7 +91,8 @@ class Lab:
     ) -> Host:
         """Boots one more host; `wait()` for it afterwards.
 
-        `layers` are folders that lie read-only over its suite's root; `extra_setup` is called with its root before it boots.
+        `layers` are folders that lie read-only over its suite's root; `extra_setup` is called with its root before
+        it boots.
         """
         taken = {h.address for h in self.hosts}
         if len(taken) >= MAX_HOSTS:

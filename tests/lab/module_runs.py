@@ -3,15 +3,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Counts the module runs that reach a host, on the host itself.
 
-Ansible starts every remote module through the interpreter of the inventory, whether a task or an action plugin asked for
-it. So an interpreter that writes one line before it becomes the real one counts all of them.
+Ansible starts every remote module through the interpreter of the inventory, whether a task or an action plugin asked
+for it. So an interpreter that writes one line before it becomes the real one counts all of them.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .host import Host
+if TYPE_CHECKING:
+    from .host import Host
 
 INTERPRETER = "/usr/local/lib/lab/python3"
 COUNT = "/var/lib/lab/module-runs"
