@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .files import remove_file, write_atomically
@@ -53,10 +54,24 @@ class Ownership:
         self.objects[name] = row
         self._write()
 
+    def take(self, objects: Mapping[str, tuple[Any, Any]], *, gone: Iterable[str] = ()) -> None:
+        """Records ``objects`` (name -> before, ours) before they are changed and forgets what is ``gone``, at once."""
+        kept = {name: self.objects.get(name, {}).get("before", before) for name, (before, _ours) in objects.items()}
+        rows = {name: {"before": kept[name], "ours": ours} for name, (_before, ours) in objects.items()}
+        drop = set(gone)
+        after = {name: row for name, row in {**self.objects, **rows}.items() if name not in drop}
+        if after == self.objects:
+            return
+        self.objects = after
+        self._write_or_remove()
+
     def forget(self, name: str) -> None:
         """Drops ``name``; call it after its removal."""
         if self.objects.pop(name, None) is None:
             return
+        self._write_or_remove()
+
+    def _write_or_remove(self) -> None:
         if self.objects:
             self._write()
         else:

@@ -1,0 +1,59 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads version and flavour of the driver, loaded and on disk. Private to this collection."""
+
+from __future__ import annotations
+
+import re
+
+from .._plan.facts import DriverVersion
+from .command import Run
+from .files import HostRoot
+
+BANNER = "/proc/driver/nvidia/version"
+
+# The GCC line carries a version too, so the first line's own words are the anchor.
+NVRM = re.compile(r"^NVRM version:\s.*?\bKernel Module\b(?: for \S+)?\s+(?P<version>\d+(?:\.\d+)+)", re.MULTILINE)
+
+
+def read_loaded_driver(host: HostRoot) -> DriverVersion | None:
+    """The loaded nvidia module, or None where none is loaded."""
+    found = parse_banner(host.text(BANNER) or "")
+    loaded = host.line("/sys/module/nvidia/version")
+    if found is None or loaded is None:
+        return found
+    return DriverVersion(version=loaded, flavour=found.flavour)
+
+
+def parse_banner(text: str) -> DriverVersion | None:
+    """The first line of /proc/driver/nvidia/version; None for a text without it."""
+    found = NVRM.search(text)
+    if found is None:
+        return None
+    flavour = "open" if "Open Kernel Module" in found.group(0) else "proprietary"
+    return DriverVersion(version=found.group("version"), flavour=flavour)
+
+
+def read_module_on_disk(host: HostRoot, run: Run, *, release: str) -> DriverVersion | None:
+    """The nvidia module that modprobe would load into kernel ``release``; None where there is none.
+
+    modinfo(8) reads the compressed forms too, and the index that depmod made: what it does not list cannot be loaded.
+    """
+    base = [] if host.root == "/" else ["-b", host.root]
+    status, text, _errors = run(["modinfo", *base, "-k", release, "nvidia"])
+    return parse_modinfo(text) if status == 0 else None
+
+
+def parse_modinfo(text: str) -> DriverVersion | None:
+    """modinfo's fields version, license and signer; None for a text without a version."""
+    fields: dict[str, str] = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if colon:
+            fields.setdefault(name, value.strip())
+    version = fields.get("version")
+    if not version:
+        return None
+    flavour = "open" if fields.get("license") == "Dual MIT/GPL" else "proprietary"
+    return DriverVersion(version=version, flavour=flavour, signer=fields.get("signer"))

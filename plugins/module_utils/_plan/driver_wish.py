@@ -1,0 +1,121 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a user wants of the driver, checked. Private to this collection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .._catalog import branches
+from .modules import ORDER, in_order
+from .versions import branch_number
+
+SOURCES = ("auto", "cuda_repo")
+LATER_SOURCES = ("distro", "runfile", "preinstalled", "container")
+VERSION = re.compile(r"^\d{3,}(?:\.\d+){1,2}(?:-\S+)?$")
+FINGERPRINT = re.compile(r"^[0-9A-Fa-f]{40}$")
+
+
+class WrongOption(ValueError):
+    """One sentence: the option, what was found, what was wanted."""
+
+
+@dataclass(frozen=True)
+class DriverWish:
+    """The module's options after the border: ``branch`` a number, ``version`` '' for the newest of the branch."""
+
+    state: str
+    branch: int
+    version: str
+    flavour: str
+    package_set: str
+    hold: bool
+    persistenced: bool
+    kernel_headers: bool
+    load: bool
+    modules: tuple[str, ...]
+    repository_url: str
+    repository_key_url: str
+    repository_key_fingerprint: str
+
+    @property
+    def prefix(self) -> str:
+        """What the version of the driver's packages has to begin with: the exact version, else the branch."""
+        return self.version or str(self.branch)
+
+
+def driver_wish(params: Mapping[str, Any]) -> DriverWish:
+    """The wish in a module's parameters. Raises WrongOption."""
+    _check_source(params["source"])
+    version = (params["version"] or "").strip()
+    return DriverWish(
+        state=params["state"],
+        branch=_branch((params["branch"] or "").strip(), version),
+        version=version,
+        flavour=params["flavour"],
+        package_set=params["package_set"],
+        hold=params["hold"],
+        persistenced=params["persistenced"],
+        kernel_headers=params["kernel_headers"],
+        load=params["load"],
+        modules=_modules(params["modules"]),
+        repository_url=_url("repository_url", params["repository_url"]),
+        repository_key_url=_url("repository_key_url", params["repository_key_url"]),
+        repository_key_fingerprint=_fingerprint(params["repository_key_fingerprint"]),
+    )
+
+
+def _check_source(source: str) -> None:
+    if source in SOURCES:
+        return
+    if source in LATER_SOURCES:
+        raise WrongOption(
+            f"source is {source!r}, which this release does not support yet; wanted one of {', '.join(SOURCES)}"
+        )
+    raise WrongOption(f"source is {source!r}, wanted one of {', '.join(SOURCES)}")
+
+
+def _branch(branch: str, version: str) -> int:
+    """The branch that is asked for: given, else that of the version, else the production branch."""
+    if version and not VERSION.match(version):
+        raise WrongOption(f"version is {version!r}, wanted a driver version such as 595.71.05, or empty for the newest")
+    of_version = branch_number(version) if version else None
+    if not branch:
+        number = of_version or branches.DEFAULT_BRANCH
+    elif branch.isdigit():
+        number = int(branch)
+    else:
+        raise WrongOption(f"branch is {branch!r}, wanted a driver branch: one of {branches.known_branches()}")
+    if of_version not in (None, number):
+        raise WrongOption(f"version is {version!r}, which is not of branch {branch!r}; leave one of the two empty")
+    if branches.branch_of(number) is None:
+        raise WrongOption(f"branch is {number}, wanted a branch that this release knows: {branches.known_branches()}")
+    return number
+
+
+def _modules(names: list[str]) -> tuple[str, ...]:
+    modules = in_order(names)
+    unknown = [n for n in modules if n not in ORDER]
+    if unknown:
+        raise WrongOption(f"modules has {unknown[0]!r}, wanted modules of the driver: {', '.join(ORDER)}")
+    return modules
+
+
+def _url(option: str, value: str | None) -> str:
+    text = (value or "").strip().rstrip("/")
+    if text and not text.startswith(("http://", "https://", "file:/")):
+        raise WrongOption(f"{option} is {text!r}, wanted an address that begins with https://, http:// or file:/")
+    return text
+
+
+def _fingerprint(value: str | None) -> str:
+    text = "".join((value or "").split())
+    if text and not FINGERPRINT.match(text):
+        raise WrongOption(
+            f"repository_key_fingerprint is {value!r}, wanted the 40 hexadecimal digits of the whole fingerprint"
+        )
+    return text.upper()

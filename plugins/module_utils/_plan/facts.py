@@ -1,0 +1,122 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What readers found, as plain data that deciders take. Private to this collection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class OsRelease:
+    """``id`` and ``version`` are ID and VERSION_ID, ``name`` is PRETTY_NAME; empty where the file lacks the field."""
+
+    id: str
+    version: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The running kernel. ``headers``: /lib/modules/<release>/build is there. ``secure_boot`` None: not an EFI host."""
+
+    release: str
+    machine: str
+    headers: bool
+    secure_boot: bool | None
+
+
+@dataclass(frozen=True)
+class PciFunction:
+    """One function. ``address`` as in sysfs (0000:41:00.0); ids as four hex digits; ``pci_class`` the first four of six.
+
+    ``driver`` is the kernel driver that owns it, None for none.
+    """
+
+    address: str
+    vendor: str
+    device: str
+    subsystem: str
+    pci_class: str
+    driver: str | None
+
+    @property
+    def id(self) -> str:
+        """Vendor and device as lspci writes them: 10de:2330."""
+        return f"{self.vendor}:{self.device}"
+
+
+@dataclass(frozen=True)
+class DriverVersion:
+    """``flavour`` is open or proprietary; ``signer`` the key's name in modinfo, None: unsigned, or a loaded module."""
+
+    version: str
+    flavour: str
+    signer: str | None = None
+
+
+@dataclass(frozen=True)
+class LoadedModule:
+    """One line of /proc/modules: who uses it (other modules), and the reference count, which counts processes too."""
+
+    name: str
+    references: int
+    users: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A process that has device nodes of the driver open."""
+
+    pid: int
+    name: str
+    devices: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} (pid {self.pid}: {', '.join(self.devices)})"
+
+
+@dataclass(frozen=True)
+class Service:
+    """One unit in systemd's words: ``loaded`` (not-found, masked ...), ``active``, ``enabled`` ('': no unit file)."""
+
+    name: str
+    loaded: str
+    active: str
+    enabled: str
+
+
+@dataclass(frozen=True)
+class Package:
+    """One package. ``state`` is dpkg's third word: installed, half-configured, unpacked ..."""
+
+    name: str
+    version: str
+    architecture: str
+    state: str
+    held: bool
+
+    @property
+    def installed(self) -> bool:
+        """Whether dpkg is done with it."""
+        return self.state == "installed"
+
+
+@dataclass(frozen=True)
+class AptSource:
+    """One enabled entry of apt's sources: its file, URI without a slash at its end, suite, and Signed-By."""
+
+    path: str
+    uri: str
+    suite: str
+    signed_by: str
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What apt would do: packages with versions to install, names to remove; ``error`` is its text when it refuses."""
+
+    install: dict[str, str]
+    remove: tuple[str, ...] = ()
+    error: str = ""

@@ -1,0 +1,28 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Versions as NVIDIA and Debian write them. Private to this collection."""
+
+from __future__ import annotations
+
+import re
+
+# deb-version(7): [epoch:]upstream[-revision]
+DEBIAN = re.compile(r"^(?:\d+:)?(?P<upstream>.+?)(?:-[^-]*)?$")
+
+
+def upstream_version(version: str) -> str:
+    """A Debian version without epoch and revision: 595.71.05 of 595.71.05-1."""
+    found = DEBIAN.match(version)
+    return found.group("upstream") if found else version
+
+
+def branch_number(version: str) -> int | None:
+    """The branch of a driver version, None where it does not begin with a number: 595 of 595.71.05."""
+    head = version.split(".", 1)[0]
+    return int(head) if head.isdigit() else None
+
+
+def satisfies(version: str, wanted: str) -> bool:
+    """Whether the Debian version ``version`` is what ``wanted`` names: nothing, an upstream version, or the whole."""
+    return wanted in ("", version, upstream_version(version))

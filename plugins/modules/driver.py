@@ -1,0 +1,249 @@
+#!/usr/bin/python
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Installs, keeps and removes the NVIDIA driver of a host."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: driver
+short_description: Install, keep or remove the NVIDIA driver of a host
+version_added: 0.1.0
+description:
+  - Decides flavour, version, packages, repository, pin, holds, kernel modules and services from what is on the host, and brings
+    them about. The steps themselves are done by C(ansible.builtin.copy), C(ansible.builtin.apt), C(ansible.builtin.dpkg_selections),
+    C(ansible.builtin.systemd_service) and M(gpu.fleet.driver_modules). Then it looks again to prove them.
+  - A host without NVIDIA GPU is left alone.
+  - Never installs a kernel, never reboots, never ends a process. What only a reboot can bring is said in RV(reboot_required).
+options:
+  state:
+    description:
+      - V(present) installs and keeps the driver. V(absent) removes exactly what this module brought, by its own record.
+    type: str
+    choices: [present, absent]
+    default: present
+  source:
+    description:
+      - Where the driver comes from. V(auto) and V(cuda_repo) both mean NVIDIA's CUDA network repository in this release.
+    type: str
+    default: auto
+  branch:
+    description:
+      - Driver branch, for example V(580). Empty means the branch of O(version), or else the production branch, 595.
+    type: str
+    default: ''
+  version:
+    description:
+      - Exact driver version, for example V(595.71.05). Empty means the newest of the branch when it is installed; later runs keep it.
+    type: str
+    default: ''
+  flavour:
+    description:
+      - Kernel modules. V(auto) takes the open ones where every GPU of the host can have them, and the proprietary ones for
+        GPUs older than Turing.
+    type: str
+    choices: [auto, open, proprietary]
+    default: auto
+  package_set:
+    description:
+      - V(compute) is what CUDA programs and containers need, V(full) has everything for screens too.
+    type: str
+    choices: [compute, full]
+    default: compute
+  hold:
+    description:
+      - Whether to keep the version. The packages are held, and a preferences file pins their exact version.
+    type: bool
+    default: true
+  persistenced:
+    description:
+      - Whether C(nvidia-persistenced.service) is enabled and runs.
+    type: bool
+    default: true
+  kernel_headers:
+    description:
+      - Whether to install the headers of the running kernel where C(/lib/modules/<release>/build) is missing.
+    type: bool
+    default: true
+  load:
+    description:
+      - Whether to load the modules now and at boot.
+    type: bool
+    default: true
+  modules:
+    description:
+      - Kernel modules to load, in any order.
+    type: list
+    elements: str
+    default: [nvidia, nvidia_uvm, nvidia_modeset]
+  repository_url:
+    description:
+      - Address of the CUDA repositories, above the directory of the distribution. Empty means NVIDIA's.
+    type: str
+    default: ''
+  repository_key_url:
+    description:
+      - Address of the repository's key. Empty means the key file that NVIDIA has in the repository.
+    type: str
+    default: ''
+  repository_key_fingerprint:
+    description:
+      - The whole fingerprint of that key. Empty means NVIDIA's. A key with another fingerprint is refused.
+    type: str
+    default: ''
+extends_documentation_fragment:
+  - gpu.fleet._attributes
+  - gpu.fleet._host_root
+  - gpu.fleet._plan
+seealso:
+  - module: gpu.fleet.driver_modules
+author:
+  - gpu.fleet contributors (!UNKNOWN)
+"""
+
+EXAMPLES = r"""
+- name: Install the production branch and keep its version
+  gpu.fleet.driver:
+
+- name: Install the last branch that drives Volta, from a mirror
+  gpu.fleet.driver:
+    branch: '580'
+    repository_url: https://mirror.example.org/cuda/repos
+
+- name: Remove what was installed
+  gpu.fleet.driver:
+    state: absent
+"""
+
+RETURN = r"""
+plan:
+  description: What was, or in check mode would be, done.
+  type: dict
+  returned: always
+  contains:
+    steps:
+      description: Ordered changes with C(action), C(target), C(before), C(after), C(reason), C(disrupts).
+      type: list
+      elements: dict
+      sample:
+        - action: install
+          target: nvidia-kernel-open-dkms
+          before:
+          after: 595.71.05-1
+          reason: it is not installed
+          disrupts: nothing
+    disrupts:
+      description: The worst of the steps.
+      type: str
+      sample: nothing
+    calls:
+      description: The modules with their arguments that carry the steps out.
+      type: list
+      elements: dict
+    packages:
+      description: Names of packages by what happens to them.
+      type: dict
+      sample:
+        install: [nvidia-driver-cuda, nvidia-kernel-open-dkms, nvidia-persistenced]
+        remove: []
+        hold: [nvidia-driver-cuda, nvidia-kernel-open-dkms, nvidia-persistenced]
+        unhold: []
+findings:
+  description: Disagreements found, each with both sides and a remedy.
+  type: list
+  elements: dict
+  returned: always
+version:
+  description: Version of the driver that is, or will be, installed.
+  type: str
+  returned: always
+  sample: 595.71.05
+flavour:
+  description: Its kernel modules, V(open) or V(proprietary).
+  type: str
+  returned: always
+  sample: open
+reboot_required:
+  description: Whether only a reboot can bring the loaded driver to what is installed.
+  type: bool
+  returned: always
+ignored:
+  description: Why the host has nothing to do here. Empty where it has.
+  type: str
+  returned: always
+  sample: no NVIDIA GPU on the PCI bus (/sys/bus/pci/devices)
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._act.ownership import Ownership, OwnershipError
+from ..module_utils._observe.command import run
+from ..module_utils._observe.driver_host import ask_apt, read_driver_host, with_holders
+from ..module_utils._observe.files import HostRoot
+from ..module_utils._observe.repository_key import KeyRefused
+from ..module_utils._plan.driver import ROLE, DriverDecision, decide_driver
+from ..module_utils._plan.driver_wish import DriverWish, WrongOption, driver_wish
+from ..module_utils._plan.modules import SERVER
+from ..module_utils._plan.packages import packages_of
+
+OPTIONS: dict[str, Any] = {
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "source": {"type": "str", "default": "auto"},
+    "branch": {"type": "str", "default": ""},
+    "version": {"type": "str", "default": ""},
+    "flavour": {"type": "str", "choices": ["auto", "open", "proprietary"], "default": "auto"},
+    "package_set": {"type": "str", "choices": ["compute", "full"], "default": "compute"},
+    "hold": {"type": "bool", "default": True},
+    "persistenced": {"type": "bool", "default": True},
+    "kernel_headers": {"type": "bool", "default": True},
+    "load": {"type": "bool", "default": True},
+    "modules": {"type": "list", "elements": "str", "default": list(SERVER)},
+    "repository_url": {"type": "str", "default": ""},
+    "repository_key_url": {"type": "str", "default": "", "no_log": False},
+    "repository_key_fingerprint": {"type": "str", "default": "", "no_log": False},
+    "host_root": {"type": "path", "default": "/"},
+}
+
+
+def decide(wish: DriverWish, root: str, record: Ownership) -> DriverDecision:
+    """Observes and decides; asks apt in between where packages lack."""
+    host = HostRoot(root)
+    found = read_driver_host(host, run, wish, owned=tuple(record.objects))
+    decision = decide_driver(wish, found)
+    if decision.ask is None:
+        return decision
+    return decide_driver(wish, with_holders(host, found), answer=ask_apt(run, decision.ask))
+
+
+def result_of(decision: DriverDecision) -> dict[str, Any]:
+    """The module's result."""
+    plan = decision.work.plan
+    result = {"changed": plan.changed, "diff": plan.diff(), **decision.work.result()}
+    result["plan"]["packages"] = packages_of(plan.steps)
+    result["version"], result["flavour"] = decision.version, decision.flavour
+    result["reboot_required"], result["ignored"] = decision.reboot_required, decision.ignored
+    return result
+
+
+def main() -> None:
+    """Decides, records what will be ours, and answers with the calls that bring it about."""
+    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
+    try:
+        wish = driver_wish(module.params)
+        record = Ownership(ROLE)
+        decision = decide(wish, module.params["host_root"], record)
+    except (WrongOption, KeyRefused, OwnershipError) as error:
+        module.fail_json(msg=str(error))
+    result = result_of(decision)
+    if decision.work.plan.blocked:
+        module.fail_json(msg=decision.work.plan.message(), **{**result, "changed": False})
+    if not module.check_mode:
+        record.take(decision.work.objects, gone=decision.work.gone)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

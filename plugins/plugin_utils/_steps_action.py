@@ -1,0 +1,79 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The action behind modules that plan and leave the doing to builtin modules. Private to this collection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+
+class StepsAction(ActionBase):
+    """Runs the module of the same name once; carries out its ``plan.calls``; runs it again to prove.
+
+    An unchanged host costs one run. The module itself decides, and records before the first call what it will own.
+    """
+
+    _supports_check_mode = True
+    _supports_diff = True
+    # The builtin modules would otherwise each have to be asked for; async over several modules has no meaning.
+    _supports_async = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The module's result: plan, findings and diff of the first run, everything else of the last."""
+        result = super().run(tmp, task_vars)
+        variables = task_vars or {}
+        first = self._execute_module(task_vars=variables)
+        result.update(first)
+        calls = first.get("plan", {}).get("calls", [])
+        if not first.get("failed") and calls and not self._task.check_mode:
+            result.update(self._carry_out(calls, first, variables))
+        self._remove_tmp_path(self._connection._shell.tmpdir)
+        return result
+
+    def _carry_out(
+        self, calls: list[dict[str, Any]], first: dict[str, Any], task_vars: dict[str, Any]
+    ) -> dict[str, Any]:
+        for call in calls:
+            answer = self._run_builtin(call["module"], call["args"], task_vars)
+            if answer.get("failed"):
+                return {"failed": True, "changed": True, "msg": self._failure(call, answer), "failed_call": answer}
+        last = self._execute_module(task_vars=task_vars)
+        kept = {name: first[name] for name in ("plan", "diff") if name in first}
+        left = last.get("plan", {}).get("steps", [])
+        if not last.get("failed") and left:
+            return {**last, **kept, "failed": True, "changed": True, "msg": self._not_proved(left[0]), "left": left}
+        return {**last, **kept, "changed": True}
+
+    def _run_builtin(self, name: str, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """One module by its full name; by its action plugin where it has one (copy sends its content so)."""
+        if not self._shared_loader_obj.action_loader.has_plugin(name):
+            return self._execute_module(module_name=name, module_args=args, task_vars=task_vars)
+        task = self._task.copy()
+        task.args = args
+        action = self._shared_loader_obj.action_loader.get(
+            name,
+            task=task,
+            connection=self._connection,
+            play_context=self._play_context,
+            loader=self._loader,
+            templar=self._templar,
+            shared_loader_obj=self._shared_loader_obj,
+        )
+        return action.run(task_vars=task_vars)
+
+    @staticmethod
+    def _failure(call: dict[str, Any], answer: dict[str, Any]) -> str:
+        said = str(answer.get("msg", "")).strip() or str(answer.get("stderr", "")).strip()
+        about = call["args"].get("name") or call["args"].get("dest") or call["args"].get("path") or ""
+        names = ", ".join(about) if isinstance(about, list) else about
+        return f"{call['module']} failed for {names or call['args']}: {said}"
+
+    @staticmethod
+    def _not_proved(step: dict[str, Any]) -> str:
+        return (
+            f"every step was carried out, but {step['action']} {step['target']} is still needed: "
+            f"{step['reason']} (found: {step['before']})"
+        )
