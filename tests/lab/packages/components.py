@@ -1,9 +1,10 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The driver's Debian packages as NVIDIA's CUDA repository names and splits them; README.md says where each name was seen.
+"""The driver's Debian packages as NVIDIA's CUDA repository names and splits them; README.md has the sources.
 
-In `depends` and its relatives {p} stands for the package version (595.71.05-1), {v} for the driver's, {b} for the branch.
+In `depends` and its relatives {p} stands for the package version (595.71.05-1), {v} for the driver's, {b} for its
+branch.
 """
 
 from __future__ import annotations
@@ -94,7 +95,9 @@ COMPONENTS: tuple[Component, ...] = (
         programs=("nvidia-persistenced",),
     ),
     Component("nvidia-opencl-icd", "OpenCL installable client driver", same("libcuda1")),
-    library("libcuda1", "CUDA driver library", *same("libnvidia-ptxjitcompiler1", "libnvidia-nvvm4", "libnvidia-gpucomp")),
+    library(
+        "libcuda1", "CUDA driver library", *same("libnvidia-ptxjitcompiler1", "libnvidia-nvvm4", "libnvidia-gpucomp")
+    ),
     library("libcudadebugger1", "CUDA debugger library", *same("libcuda1")),
     library("libnvcuvid1", "video decoding", *same("libcuda1")),
     library("libnvidia-cfg1", "configuration library"),
@@ -140,13 +143,9 @@ COMPONENTS: tuple[Component, ...] = (
     # Whole sets, old naming: the branch and the exact version are names of packages.
     Component("nvidia-open", "newest driver, open modules", same("nvidia-open-{b}"), until=589),
     Component("nvidia-open-{b}", "driver branch {b}, open modules", same("nvidia-open-{v}"), until=589),
-    Component(
-        "nvidia-open-{v}", "driver {v}, open modules", (*FULL, *same("nvidia-kernel-open-dkms")), until=589
-    ),
+    Component("nvidia-open-{v}", "driver {v}, open modules", (*FULL, *same("nvidia-kernel-open-dkms")), until=589),
     Component("cuda-drivers", "newest driver, binary modules", same("cuda-drivers-{b}"), until=589),
-    Component(
-        "cuda-drivers-{b}", "driver branch {b}, binary modules", (*FULL, *same("nvidia-kernel-dkms")), until=589
-    ),
+    Component("cuda-drivers-{b}", "driver branch {b}, binary modules", (*FULL, *same("nvidia-kernel-dkms")), until=589),
     # Whole sets, new naming: a pinning package chooses the branch or the exact version.
     Component("nvidia-open", "driver, open modules", (*FULL, *same("nvidia-kernel-open-dkms")), since=590),
     Component("cuda-drivers", "driver, binary modules", (*FULL, *same("nvidia-kernel-dkms")), since=590),

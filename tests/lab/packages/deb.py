@@ -54,15 +54,15 @@ def write(package: Package, folder: Path, scratch: Path) -> Path:
         _lay(FILES / tree, root, package.tokens)
     for target, source in package.files.items():
         _place(source, root / target)
-    for target, text in package.links.items():
-        (root / target).parent.mkdir(parents=True, exist_ok=True)
-        (root / target).symlink_to(text)
+    for link, text in package.links.items():
+        (root / link).parent.mkdir(parents=True, exist_ok=True)
+        (root / link).symlink_to(text)
     _control(package, root)
     _modes(root)
-    target = folder / package.file_name
-    run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", root, target])
+    archive = folder / package.file_name
+    run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", root, archive])
     shutil.rmtree(root)
-    return target
+    return archive
 
 
 def _lay(source: Path, root: Path, tokens: Mapping[str, str]) -> None:

@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab's Debian repositories: real packages of each suite with all they depend on, fetched by the outer machine's apt.
+"""The lab's Debian repositories: real packages of each suite with all they depend on, fetched by the machine's apt.
 
 apt runs with folders of its own (sources, lists, cache, status); nothing of the machine's apt is read but its mirror.
 """
@@ -13,7 +13,6 @@ import shutil
 from pathlib import Path
 
 from dev.progress import output, run, step
-
 from lab.packages import index
 from lab.packages.keys import key
 from lab.rootfs import mirror

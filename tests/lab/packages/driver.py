@@ -43,7 +43,7 @@ def describe(component: Component, driver: Driver, objects: Path) -> deb.Package
             **{f"usr/bin/{name}": simulated.program(name) for name in component.programs},
             **_firmware(component, driver, objects),
         },
-        links=_library_links(libraries, driver),
+        links=library_links(libraries, driver),
     )
 
 
@@ -57,14 +57,12 @@ def _join(items: Iterable[str], driver: Driver) -> str:
 
 
 def _tokens(component: Component, driver: Driver) -> dict[str, str]:
-    terms = component.license or "NVIDIA"
-    flavour = "open" if terms != "NVIDIA" else "proprietary"
+    names = {fill(row.name, driver) for row in of_branch(driver.branch) if row.version == "{p}"}
     return {
         "VERSION": driver.version,
         "BRANCH": str(driver.branch),
-        "LICENSE": terms,
-        "FLAVOUR": flavour,
-        "PACKAGES": " ".join(sorted({fill(row.name, driver) for row in of_branch(driver.branch) if row.version == "{p}"})),
+        "LICENSE": component.license,
+        "PACKAGES": " ".join(sorted(names)),
     }
 
 
@@ -77,7 +75,8 @@ def _library_files(libraries: Iterable[Library], driver: Driver, objects: Path) 
     return found
 
 
-def _library_links(libraries: Iterable[Library], driver: Driver) -> dict[str, str]:
+def library_links(libraries: Iterable[Library], driver: Driver) -> dict[str, str]:
+    """Path of each link -> its text: the SONAME to the file, the development name to the SONAME."""
     links = {}
     for row in libraries:
         file, soname = fill(row.file, driver), fill(row.soname, driver)

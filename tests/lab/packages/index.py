@@ -9,7 +9,6 @@ import gzip
 from pathlib import Path
 
 from dev.progress import output
-
 from lab.packages.keys import Key, sign
 
 

@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kernel release that lab hosts of each suite pretend to run: the one whose headers the lab's Debian repository has."""
+"""The kernel release that lab hosts of a suite pretend to run: the one whose headers the lab's repository has."""
 
 from __future__ import annotations
 

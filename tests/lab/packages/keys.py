@@ -21,7 +21,7 @@ ALGORITHM = "rsa3072"
 
 @dataclass(frozen=True)
 class Key:
-    """A signing key: `public` is ASCII-armoured, `binary` the same as apt keyrings have it, `fingerprint` 40 hex digits."""
+    """A signing key: `public` is ASCII-armoured, `binary` the same not so, `fingerprint` 40 hex digits."""
 
     secret: Path
     public: Path
@@ -38,7 +38,8 @@ def key(kind: str) -> Key:
     """The key of one repository. Raises KeyError for an unknown `kind`, CommandFailed when gpg does."""
     user = f"{KINDS[kind]} <{kind}@example.org>"
     folder = artifact("packages-key", [user, ALGORITHM], lambda out: _make(user, out))
-    return Key(folder / "secret.asc", folder / "public.asc", folder / "public.gpg", (folder / "fingerprint").read_text().strip())
+    fingerprint = (folder / "fingerprint").read_text().strip()
+    return Key(folder / "secret.asc", folder / "public.asc", folder / "public.gpg", fingerprint)
 
 
 def sign(name: Key, release: Path) -> None:

@@ -14,13 +14,12 @@ from pathlib import Path
 
 from dev.cache import artifact
 from dev.progress import step
-from simulator.build import artifact_dir as simulator_dir
-
 from lab.cluster import programs
 from lab.packages import deb, debian, driver, index, toolkit
 from lab.packages.keys import key
 from lab.packages.variables import CUDA, SERVER, TOOLKIT
 from lab.packages.versions import ARCHITECTURE, DISTRIBUTIONS, DRIVERS
+from simulator.build import artifact_dir as simulator_dir
 
 # Debian packages that the machine which builds the repositories needs.
 OUTER_PACKAGES = ("apt-utils", "dpkg-dev", "gcc", "gnupg", "debian-archive-keyring")
@@ -48,13 +47,13 @@ def key_fingerprint() -> str:
 
 def cuda_dir() -> Path:
     """<distro>/<arch>/ with the driver packages, below the base that `driver_repository_url` names."""
-    inputs = [*_sources(), simulator_dir(), key_fingerprint(), SERVER]
+    inputs: list[bytes | str | Path] = [*_sources(), simulator_dir(), key_fingerprint(), SERVER]
     return artifact("packages-cuda", inputs, _cuda)
 
 
 def toolkit_dir() -> Path:
     """The repository of the container toolkit, with its real programs."""
-    inputs = [*_sources(), programs.group("toolkit"), key("toolkit").fingerprint, SERVER]
+    inputs: list[bytes | str | Path] = [*_sources(), programs.group("toolkit"), key("toolkit").fingerprint, SERVER]
     return artifact("packages-toolkit", inputs, _toolkit)
 
 

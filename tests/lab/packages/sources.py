@@ -21,7 +21,7 @@ Signed-By: /{keyring}
 
 
 def apt_sources(rootfs: Path, suite: str) -> None:
-    """Writes the deb822 source of the lab's Debian repository; removes the distribution's own, which no lab host reaches."""
+    """Writes the source of the lab's Debian repository; removes the distribution's own, which no lab host reaches."""
     folder = rootfs / "etc/apt/sources.list.d"
     folder.mkdir(parents=True, exist_ok=True)
     for path in (rootfs / "etc/apt/sources.list", *folder.iterdir()):

@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds the NVIDIA Container Toolkit's packages around its real programs; units and scripts come from its Go module."""
+"""Builds the NVIDIA Container Toolkit's packages around its real programs; the units come from its Go module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 from dev.progress import output, run
 from lab.cluster import programs
-
 from lab.packages import deb
 from lab.packages.libraries import MULTIARCH
 from lab.packages.stubs import shared_object
@@ -97,5 +96,5 @@ def _module() -> Path:
     """The toolkit's Go module as the programs' build pins it. Raises CommandFailed when it cannot be had."""
     folder, environment = programs.GO_MODULES / "toolkit", programs.go_environment()
     run([programs.go(), "mod", "download", MODULE], cwd=folder, env=environment)
-    query = [programs.go(), "-C", folder, "list", "-m", "-f", "{{.Dir}}", MODULE]
+    query: list[str | Path] = [programs.go(), "-C", folder, "list", "-m", "-f", "{{.Dir}}", MODULE]
     return Path(output(query, env=environment).strip())
