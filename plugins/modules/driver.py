@@ -180,8 +180,9 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.ownership import Ownership, OwnershipError
+from ..module_utils._observe.ask_apt import ask_apt
 from ..module_utils._observe.command import run
-from ..module_utils._observe.driver_host import ask_apt, read_driver_host, with_holders
+from ..module_utils._observe.driver_host import read_driver_host, with_holders
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.repository_key import KeyRefused
 from ..module_utils._plan.driver import ROLE, DriverDecision, decide_driver

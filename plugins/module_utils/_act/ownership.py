@@ -42,7 +42,9 @@ class Ownership:
         except ValueError as error:
             raise OwnershipError(f"{self.path} is no JSON ({error}); restore it from a backup or remove it") from error
         if document.get("schema") != SCHEMA:
-            raise OwnershipError(f"{self.path} has schema {document.get('schema')!r}, wanted {SCHEMA}; update gpu.fleet")
+            raise OwnershipError(
+                f"{self.path} has schema {document.get('schema')!r}, wanted {SCHEMA}; update gpu.fleet"
+            )
         return dict(document["objects"])
 
     def record(self, name: str, *, before: Any, ours: Any) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 CUDA_REPOSITORY = "https://developer.download.nvidia.com/compute/cuda/repos"
-TOOLKIT_REPOSITORY = "https://nvidia.github.io/libnvidia-container"
+TOOLKIT_REPOSITORY = "https://nvidia.github.io/libnvidia-container/stable/deb"
+TOOLKIT_KEY = "https://nvidia.github.io/libnvidia-container/gpgkey"
 TOOLKIT_KEY_FINGERPRINT = "C95B321B61E88C1809C4F759DDCAE044F796ECB0"
 
 # Signed before April 2022, retired since: a host that still trusts it is no error, but it must not be ours.

@@ -66,7 +66,7 @@ KERNEL_PACKAGES = {"open": "nvidia-kernel-open-dkms", "proprietary": "nvidia-ker
 # Names under which packages of the driver appear in NVIDIA's repository: what a pin and the holds are about.
 DRIVER_PATTERNS = (
     "nvidia-*", "libnvidia-*", "libcuda1*", "libcudadebugger*", "libnvcuvid*", "libnvoptix*", "cuda-drivers*",
-    "firmware-nvidia-*", "xserver-xorg-video-nvidia*", "libegl-nvidia*", "libgl*-nvidia*", "libgles-nvidia*", "libglx-nvidia*",
+    "firmware-nvidia-*", "xserver-xorg-video-nvidia*", "libegl-nvidia*", "libgles-nvidia*", "libglx-nvidia*",
 )  # fmt: skip
 
 # Found installed beside our preferences file they fight over the branch.
@@ -90,9 +90,15 @@ HEADERS_PATTERNS = ("linux-headers-*",)
 KERNEL_IMAGE_PATTERNS = ("linux-image-*", "kernel-core*", "kernel-default*")
 
 # The four packages of the NVIDIA container toolkit need exactly each other's version.
-TOOLKIT_PACKAGES = (
-    "nvidia-container-toolkit", "nvidia-container-toolkit-base", "libnvidia-container-tools", "libnvidia-container1",
-)  # fmt: skip
+# base is enough for hosts whose engines inject through CDI (nvidia-ctk, nvidia-cdi-hook, nvidia-container-runtime).
+TOOLKIT_PACKAGES = {
+    "base": ("nvidia-container-toolkit-base",),
+    "full": (
+        "nvidia-container-toolkit", "nvidia-container-toolkit-base",
+        "libnvidia-container-tools", "libnvidia-container1",
+    ),
+}  # fmt: skip
+TOOLKIT_PROGRAMS_PACKAGE = "nvidia-container-toolkit-base"
 
 
 def driver_packages(distribution: str, *, branch: int, flavour: str, package_set: str) -> DriverPackages | None:

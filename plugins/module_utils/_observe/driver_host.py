@@ -8,21 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._catalog.packages import PERSISTENCED_UNIT, RUNFILE_PATHS
-from .._plan.driver import MODULES_LOAD, ROLE, Answer, Ask, DriverHost, driver_repository
+from .._plan.driver import MODULES_LOAD, ROLE, DriverHost, driver_repository
 from .._plan.driver_wish import DriverWish
 from .._plan.packages import pin_path
-from .apt import AptState, apt_state
 from .apt_sources import read_sources
 from .command import Run
 from .files import HostRoot
 from .kernel import read_kernel
 from .module_host import read_module_host
 from .modules import read_holders
-from .openpgp import NoKey, fingerprint
 from .os_release import read_os_release
 from .packages import read_packages
 from .pci import read_pci
-from .repository_key import fetch_key
+from .repository_key import read_key
 from .services import read_services
 
 
@@ -46,43 +44,8 @@ def read_driver_host(host: HostRoot, run: Run, wish: DriverWish, *, owned: tuple
     return replace(found, files={p: host.text(p) for p in paths}, key=read_key(host, repository.key_path))
 
 
-def read_key(host: HostRoot, path: str) -> str | None:
-    """The fingerprint of the key file at ``path``; None where it is absent or holds no key."""
-    data = host.data(path)
-    if data is None:
-        return None
-    try:
-        return fingerprint(data)
-    except NoKey:
-        return None
-
-
 def with_holders(host: HostRoot, found: DriverHost) -> DriverHost:
     """The same with whoever holds the loaded driver: asked only when its packages are about to change."""
     if found.module.loaded is None:
         return found
     return replace(found, module=replace(found.module, holders=read_holders(host)))
-
-
-def ask_apt(run: Run, ask: Ask) -> Answer:
-    """Answers an Ask out of fresh indexes in a temporary state directory. Raises KeyRefused."""
-    with apt_state(run) as state:
-        if ask.kind == "remove":
-            return Answer(state.removal(ask.packages), taken=state.dependants(ask.packages))
-        key = _add_repository(state, ask)
-        state.update()
-        return Answer(state.install(ask.packages), key=key, versions=state.versions(ask.kernel_package))
-
-
-def _add_repository(state: AptState, ask: Ask) -> str | None:
-    """Our source, key and pin as they will be; the key where it had to be fetched."""
-    repository = ask.repository
-    key = None
-    path = repository.key_path
-    if ask.needs_key:
-        key = fetch_key(repository.key_url, wanted=repository.key_fingerprint, option="repository_key")
-        path = state.add("keys", "key.asc", key)
-    state.add("sources", f"gpu-fleet-{repository.name}.sources", repository.render(key_path=path))
-    if ask.pin:
-        state.add("preferences", "gpu-fleet-pin", ask.pin)
-    return key

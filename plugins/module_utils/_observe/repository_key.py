@@ -8,6 +8,7 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 
+from .files import HostRoot
 from .openpgp import NoKey, armor, fingerprint
 
 TIMEOUT_SECONDS = 30
@@ -35,6 +36,17 @@ def fetch_key(url: str, *, wanted: str, option: str) -> str:
             "do not trust it before you know why it differs"
         )
     return armor(data)
+
+
+def read_key(host: HostRoot, path: str) -> str | None:
+    """The fingerprint of the key file at ``path``; None where it is absent or holds no key."""
+    data = host.data(path)
+    if data is None:
+        return None
+    try:
+        return fingerprint(data)
+    except NoKey:
+        return None
 
 
 def normal(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from .._catalog import branches, distributions
 from .._catalog import packages as names
 from . import driver_findings as findings
+from .ask import Answer, Ask
 from .driver_wish import DriverWish
 from .facts import AptSource, DriverVersion, Kernel, OsRelease, Package, PciFunction, Resolution, Service
 from .flavour import decide_flavour, gpus_of
@@ -50,7 +51,7 @@ ROLE = "driver"
 
 @dataclass(frozen=True)
 class DriverHost:
-    """What was read on the host. ``files``: path -> text of our files, None where absent. ``owned``: names in our record.
+    """What was read. ``files``: path -> text of our files, None where absent. ``owned``: names in our record.
 
     ``key``: fingerprint of the repository key that the host has for us, None for none.
     """
@@ -66,34 +67,6 @@ class DriverHost:
     services: Mapping[str, Service]
     runfile: str | None
     owned: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Ask:
-    """What has to be asked of apt before anything can be decided: what ``install`` or ``remove`` of ``packages`` would do.
-
-    ``pin`` is the preferences text to ask under; ``kernel_package`` the one whose versions a message would list.
-    """
-
-    kind: str
-    packages: tuple[str, ...]
-    repository: Repository
-    pin: str = ""
-    kernel_package: str = ""
-    needs_key: bool = False
-
-
-@dataclass(frozen=True)
-class Answer:
-    """apt's answer to an Ask, the fetched key where it was asked for, and the versions on offer, newest first.
-
-    ``taken``: what would go with the packages of a removal because it depends on them.
-    """
-
-    resolution: Resolution
-    key: str | None = None
-    versions: tuple[str, ...] = ()
-    taken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -275,7 +248,7 @@ class _Present:
 
 
 def plan_service(unit: Service | None, *, wanted: bool, running: bool, name: str) -> Work:
-    """The unit enabled (and active where ``running``), or neither where it is not wanted; a unit that is not there is not."""
+    """The unit enabled (and active where ``running``), or neither where it is not wanted."""
     there = unit is not None and unit.loaded != "not-found"
     enabled = there and unit is not None and unit.enabled.startswith("enabled")
     active = there and unit is not None and unit.active == "active"

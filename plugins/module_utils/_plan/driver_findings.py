@@ -6,18 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from .._catalog import distributions
 from .._catalog import packages as names
+from .ask import Answer
 from .facts import Kernel, OsRelease, Package, PciFunction
 from .model import Finding
 from .modules import ModuleHost
 from .packages import PackageSet, matches
 from .repository import Repository
-
-if TYPE_CHECKING:
-    from .driver import Answer
 
 
 def find_unsupported(os: OsRelease, kernel: Kernel) -> tuple[Finding, ...]:
@@ -38,10 +35,10 @@ def _unsupported(identifier: str, what: str, found: str) -> Finding:
     return Finding(
         id=identifier,
         severity="error",
-        summary=f"unsupported {what}: this release installs no driver on it",
+        summary=f"unsupported {what}: this release installs nothing on it",
         wanted=distributions.supported(),
         found=f"{found.strip() or 'nothing'} (/etc/os-release, uname -m)",
-        remedy="install the driver on this host by its own means and set driver_state for it to absent, or take another OS",
+        remedy="take the host out of the play (--limit), or give it one of these systems",
         source="plugins/module_utils/_catalog/distributions.py",
     )
 
@@ -126,8 +123,8 @@ def find_unresolved(
     return Finding(
         id="GPU-PKG-107",
         severity="error",
-        summary="apt cannot install the driver's packages",
-        wanted=f"{', '.join((*wanted.names, *wanted.others))} of {wanted.prefix} from {repository.uri}",
+        summary=f"apt cannot install the packages of role {wanted.owner}",
+        wanted=f"{', '.join((*wanted.names, *wanted.others))} {wanted.prefix} from {repository.uri}",
         found=" / ".join(answer.resolution.error.splitlines()),
         remedy=f"see it in full: apt-get --simulate install {' '.join((*wanted.names, *wanted.others))}",
         source="apt-get(8)",
@@ -136,23 +133,23 @@ def find_unresolved(
 
 def offers(versions: Iterable[str], prefix: str) -> bool:
     """Whether one of the versions on offer is of the branch, or is the version, that ``prefix`` names."""
-    return any(v.startswith((f"{prefix}.", f"{prefix}-")) or v == prefix for v in versions)
+    return any(not prefix or v.startswith((f"{prefix}.", f"{prefix}-")) or v == prefix for v in versions)
 
 
 def find_wrong_version(wanted: PackageSet, kernel_package: str, answer: Answer, repository: Repository) -> Finding:
     """The repository has no such version, or cannot be read at all."""
     offered = ", ".join(answer.versions)
     reason = " / ".join(answer.resolution.error.splitlines())
-    option = "driver_version" if "." in wanted.prefix else "driver_branch"
+    option = f"{wanted.owner}_branch" if wanted.prefix.isdigit() else f"{wanted.owner}_version"
     return Finding(
         id="GPU-PKG-104",
         severity="error",
-        summary=f"{repository.uri} offers no {kernel_package} of {wanted.prefix}",
-        wanted=f"{option} {wanted.prefix}",
+        summary=f"{repository.uri} offers no {kernel_package} {wanted.prefix}".rstrip(),
+        wanted=f"{option} {wanted.prefix or '(the newest)'}",
         found=f"on offer: {offered}" if offered else f"nothing on offer: {reason or 'the index has no such package'}",
         remedy=f"set {option} to one on offer"
         if offered
-        else "check driver_repository_url, the proxy and the network of the host",
+        else f"check {wanted.owner}_repository_url, the proxy and the network of the host",
         source="github.com/NVIDIA/ansible-role-nvidia-driver#72",
     )
 
@@ -217,7 +214,7 @@ def find_needed_by_others(answer: Answer, ours: Sequence[str]) -> tuple[Finding,
             id="GPU-PKG-111",
             severity="error",
             summary=f"{others[0]} needs packages that would be removed",
-            wanted="nothing on this host that needs the driver's packages",
+            wanted="nothing on this host that needs these packages",
             found=f"apt-get --simulate remove would take {', '.join(others)} too",
             remedy=f"remove it first: apt-get remove {' '.join(others)}",
             source="apt-get(8)",

@@ -63,9 +63,9 @@ def driver_wish(params: Mapping[str, Any]) -> DriverWish:
         kernel_headers=params["kernel_headers"],
         load=params["load"],
         modules=_modules(params["modules"]),
-        repository_url=_url("repository_url", params["repository_url"]),
-        repository_key_url=_url("repository_key_url", params["repository_key_url"]),
-        repository_key_fingerprint=_fingerprint(params["repository_key_fingerprint"]),
+        repository_url=read_url("repository_url", params["repository_url"]),
+        repository_key_url=read_url("repository_key_url", params["repository_key_url"]),
+        repository_key_fingerprint=read_fingerprint(params["repository_key_fingerprint"]),
     )
 
 
@@ -105,14 +105,16 @@ def _modules(names: list[str]) -> tuple[str, ...]:
     return modules
 
 
-def _url(option: str, value: str | None) -> str:
+def read_url(option: str, value: str | None) -> str:
+    """An address without a slash at its end, '' for none. Raises WrongOption."""
     text = (value or "").strip().rstrip("/")
     if text and not text.startswith(("http://", "https://", "file:/")):
         raise WrongOption(f"{option} is {text!r}, wanted an address that begins with https://, http:// or file:/")
     return text
 
 
-def _fingerprint(value: str | None) -> str:
+def read_fingerprint(value: str | None) -> str:
+    """40 upper-case digits, '' for none. Raises WrongOption."""
     text = "".join((value or "").split())
     if text and not FINGERPRINT.match(text):
         raise WrongOption(

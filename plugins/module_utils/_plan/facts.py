@@ -29,7 +29,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class PciFunction:
-    """One function. ``address`` as in sysfs (0000:41:00.0); ids as four hex digits; ``pci_class`` the first four of six.
+    """One function. ``address`` as in sysfs (0000:41:00.0); ids four hex digits; ``pci_class`` the first four of six.
 
     ``driver`` is the kernel driver that owns it, None for none.
     """

@@ -152,7 +152,7 @@ def find_in_use(host: ModuleHost, *, severity: str) -> Finding:
         severity=severity,
         summary=f"the loaded driver {describe(host.loaded)} cannot be replaced: processes use it",
         wanted=f"{describe(host.on_disk) or 'no driver'} (modinfo -k {host.release} nvidia)",
-        found=f"{describe(host.loaded)} (/proc/driver/nvidia/version), held by {', '.join(map(str, held)) or 'the kernel'}",
+        found=f"{describe(host.loaded)} (/proc/driver/nvidia/version), held by {', '.join(map(str, held))}",
         remedy=f"end these processes ({pids}) and run again, or reboot the host (driver_allow_reboot: true)",
         source="github.com/NVIDIA/nvidia-container-toolkit#394",
     )

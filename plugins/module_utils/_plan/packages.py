@@ -31,8 +31,8 @@ LOCK_SECONDS = 300
 class PackageSet:
     """What is wanted of one set of packages that share a version.
 
-    ``names`` are asked for and have the set's version; ``others`` are wanted in any version (headers). ``patterns`` are the
-    names that belong to the set, ``prefix`` what their versions begin with (a branch or an exact version).
+    ``names`` are asked for and have the set's version; ``others`` are wanted in any version (headers). ``patterns`` are
+    the names that belong to the set, ``prefix`` what their versions begin with (a branch or an exact version).
     """
 
     owner: str
@@ -64,7 +64,7 @@ def render_pin(patterns: Sequence[str], version: str) -> str:
 
 
 def lacking(wanted: PackageSet, packages: Mapping[str, Package]) -> tuple[str, ...]:
-    """The packages that are absent, not fully installed, or of another version than wanted or than the rest of the set."""
+    """The packages that are absent, half installed, or of another version than wanted or than the rest of the set."""
     right = tuple(n for n in wanted.names if _is_right(packages.get(n), wanted.prefix))
     versions = {upstream_version(packages[n].version) for n in right}
     named = wanted.names if len(versions) > 1 else tuple(n for n in wanted.names if n not in right)
@@ -173,9 +173,7 @@ def plan_holds(names: Sequence[str], packages: Mapping[str, Package], *, hold: b
     """dpkg's selection ``hold`` for every one of ``names``; without ``hold`` only our own holds are released."""
     if hold:
         free = tuple(n for n in names if n not in packages or not packages[n].held)
-        return select(
-            free, "hold", action="hold", reason="an unattended upgrade must not change the driver under its clients"
-        )
+        return select(free, "hold", action="hold", reason="an unattended upgrade must not change it under its clients")
     own = set(ours)
     kept = tuple(n for n in names if n in packages and packages[n].held and f"hold:{n}" in own)
     return select(kept, "install", action="unhold", reason="holds are not wanted any more")
@@ -226,7 +224,7 @@ def _remove(names: Sequence[str], packages: Mapping[str, Package]) -> Work:
 
 
 def find_kernel_images(resolution: Resolution) -> tuple[Finding, ...]:
-    """A kernel among what apt would install: this collection never installs one (one kernel more breaks the next reboot)."""
+    """A kernel among what apt would install: this collection never installs one."""
     images = [n for n in resolution.install if matches(n, KERNEL_IMAGE_PATTERNS)]
     if not images:
         return ()

@@ -1,0 +1,35 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Answers what deciders ask of apt. Private to this collection."""
+
+from __future__ import annotations
+
+from .._plan.ask import Answer, Ask
+from .apt import AptState, apt_state
+from .command import Run
+from .repository_key import fetch_key
+
+
+def ask_apt(run: Run, ask: Ask) -> Answer:
+    """Answers an Ask out of fresh indexes in a temporary state directory. Raises KeyRefused."""
+    with apt_state(run) as state:
+        if ask.kind == "remove":
+            return Answer(state.removal(ask.packages), taken=state.dependants(ask.packages))
+        key = _add_repository(state, ask)
+        state.update()
+        return Answer(state.install(ask.packages), key=key, versions=state.versions(ask.kernel_package))
+
+
+def _add_repository(state: AptState, ask: Ask) -> str | None:
+    """Our source, key and pin as they will be; the key where it had to be fetched."""
+    repository = ask.repository
+    key = None
+    path = repository.key_path
+    if ask.needs_key:
+        key = fetch_key(repository.key_url, wanted=repository.key_fingerprint, option="repository_key")
+        path = state.add("keys", "key.asc", key)
+    state.add("sources", f"gpu-fleet-{repository.name}.sources", repository.render(key_path=path))
+    if ask.pin:
+        state.add("preferences", "gpu-fleet-pin", ask.pin)
+    return key
