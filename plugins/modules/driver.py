@@ -11,11 +11,13 @@ module: driver
 short_description: Install, keep or remove the NVIDIA driver of a host
 version_added: 0.1.0
 description:
-  - Decides flavour, version, packages, repository, pin, holds, kernel modules and services from what is on the host, and brings
-    them about. The steps themselves are done by C(ansible.builtin.copy), C(ansible.builtin.apt), C(ansible.builtin.dpkg_selections),
-    C(ansible.builtin.systemd_service) and M(gpu.fleet.driver_modules). Then it looks again to prove them.
+  - Decides flavour, version, packages, repository, pin, holds, kernel modules and services from what is on the host,
+    and brings them about. The steps themselves are done by C(ansible.builtin.copy), C(ansible.builtin.apt),
+    C(ansible.builtin.dpkg_selections), C(ansible.builtin.systemd_service) and M(gpu.fleet.driver_modules).
+    Then it looks again to prove them.
   - A host without NVIDIA GPU is left alone.
-  - Never installs a kernel, never reboots, never ends a process. What only a reboot can bring is said in RV(reboot_required).
+  - Never installs a kernel, never reboots, never ends a process.
+    What only a reboot can bring is said in RV(reboot_required).
 options:
   state:
     description:
@@ -25,7 +27,7 @@ options:
     default: present
   source:
     description:
-      - Where the driver comes from. V(auto) and V(cuda_repo) both mean NVIDIA's CUDA network repository in this release.
+      - Where the driver comes from. V(auto) and V(cuda_repo) both mean NVIDIA's CUDA network repository.
     type: str
     default: auto
   branch:
@@ -35,13 +37,14 @@ options:
     default: ''
   version:
     description:
-      - Exact driver version, for example V(595.71.05). Empty means the newest of the branch when it is installed; later runs keep it.
+      - Exact driver version, for example V(595.71.05). Empty means the newest of the branch when it is installed.
+        Later runs keep it.
     type: str
     default: ''
   flavour:
     description:
-      - Kernel modules. V(auto) takes the open ones where every GPU of the host can have them, and the proprietary ones for
-        GPUs older than Turing.
+      - Kernel modules. V(auto) takes the open ones where every GPU of the host can have them, and the proprietary ones
+        for GPUs older than Turing.
     type: str
     choices: [auto, open, proprietary]
     default: auto

@@ -11,15 +11,15 @@ module: driver_modules
 short_description: Load, unload or reload the kernel modules of the NVIDIA driver
 version_added: 0.1.0
 description:
-  - Loads modules in the order in which they need each other and unloads them in reverse. Makes the device nodes that lack, and the
-    C(/dev/char) links through which systemd finds devices by their numbers.
+  - Loads modules in the order in which they need each other and unloads them in reverse. Makes the device nodes that
+    lack, and the C(/dev/char) links through which systemd finds devices by their numbers.
   - Ends no process. Who holds a device is named in RV(holders), and the task fails before anything is unloaded.
   - C(nvidia-persistenced.service) is stopped for unloading and started again after a reload.
 options:
   state:
     description:
       - V(loaded) loads what is not loaded. V(unloaded) takes all modules of the driver away.
-      - V(reloaded) is V(loaded), and replaces loaded modules whose version or flavour is not that of the modules on disk.
+      - V(reloaded) is V(loaded), and replaces loaded modules whose version or flavour is not that on disk.
     type: str
     choices: [loaded, unloaded, reloaded]
     default: loaded
@@ -142,7 +142,7 @@ class Task:
         return plan_modules(found, state=self.state, wanted=self.wanted, links=self.links)
 
     def act(self, step: Step, found: ModuleHost) -> None:
-        """One step; services that hold the driver are stopped before the first unloading and started after the last loading."""
+        """One step. Services that hold the driver are stopped before the first unloading."""
         if step.action == "unload" and not self.stopped:
             self.stopped = stop_clients(run)
         if step.target == DEV_CHAR:

@@ -11,12 +11,13 @@ module: toolkit
 short_description: Install, keep or remove the packages of the NVIDIA Container Toolkit
 version_added: 0.1.0
 description:
-  - Decides repository, version, packages, pin and holds from what is on the host, and brings them about. The steps themselves are
-    done by C(ansible.builtin.copy), C(ansible.builtin.apt) and C(ansible.builtin.dpkg_selections). Then it looks again to prove them.
+  - Decides repository, version, packages, pin and holds from what is on the host, and brings them about. The steps
+    themselves are done by C(ansible.builtin.copy), C(ansible.builtin.apt) and C(ansible.builtin.dpkg_selections).
+    Then it looks again to prove them.
 options:
   state:
     description:
-      - V(present) installs and keeps the packages. V(absent) removes exactly what this module brought, by its own record.
+      - V(present) installs and keeps the packages. V(absent) removes exactly what this module brought, by its record.
     type: str
     choices: [present, absent]
     default: present
@@ -27,7 +28,7 @@ options:
     default: ''
   package_set:
     description:
-      - V(full) has all four packages. V(base) has the programs for engines that inject through CDI, without libnvidia-container.
+      - V(full) has all four packages. V(base) has the programs for engines that inject through CDI.
     type: str
     choices: [base, full]
     default: full
