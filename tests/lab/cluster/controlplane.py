@@ -83,7 +83,10 @@ class ControlPlane:
     def kubectl(self, *args: str, timeout: float = 60) -> str:
         """What `kubectl` as cluster administrator prints; CommandFailed with its message when it fails."""
         command = [program("kubectl"), f"--cache-dir={self.folder}/kubectl-cache", *args]
-        return self.lab.output(command, env={"KUBECONFIG": str(self.kubeconfig)}, timeout=timeout)
+        try:
+            return self.lab.output(command, env={"KUBECONFIG": str(self.kubeconfig)}, timeout=timeout)
+        except CommandFailed as error:  # without the words that lead into the lab
+            raise CommandFailed(f"`kubectl {' '.join(args)}` ended{str(error).rpartition('` ended')[2]}") from error
 
     def requests_by_verb(self, since: int = 0, *, user: str = "", agent: str = "") -> Counter[str]:
         """Counts of the requests after the byte `since` of the audit log (`audit.position`)."""

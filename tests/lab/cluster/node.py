@@ -17,14 +17,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from dev.cache import artifact
 from dev.progress import CommandFailed
-from lab import cgroups
 from lab.cluster import pki
 from lab.cluster.controlplane import ControlPlane, route_pods
 from lab.cluster.images import images_tar
@@ -33,8 +31,7 @@ from lab.host import Host
 
 FILES = Path(__file__).resolve().parent / "node_files"
 PROGRAMS = ("containerd", "containerd-shim-runc-v2", "ctr", "crictl", "kubelet", "kube-proxy")
-UNITS = ("containerd", "lab-images", "kubelet", "kube-proxy")
-CGROUP_V1_UNIT = "lab-cgroup-v1"
+UNITS = ("lab-mounts", "containerd", "lab-images", "kubelet", "kube-proxy")
 READY_SECONDS = 120
 
 
@@ -70,20 +67,17 @@ def wait_ready(plane: ControlPlane, host: Host, seconds: float = READY_SECONDS) 
 
 
 def _not_ready(plane: ControlPlane, host: Host) -> str | None:
-    """Why not, None when Ready. An old Ready condition does not count: the kubelet must run now."""
-    active = subprocess.run(
-        host.command(["systemctl", "is-active", *UNITS]),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if active.stdout.split().count("active") < len(UNITS):
-        return f"units {' '.join(UNITS)} are {' '.join(active.stdout.split())}"
+    """Why not, None when Ready. What Kubernetes remembers of the time before a reboot does not count."""
+    ask = f"systemctl is-active {' '.join(UNITS)} || true; cat /proc/sys/kernel/random/boot_id"
+    *active, boot_id = host.shell(ask).split()
+    if active != ["active"] * len(UNITS):
+        return f"units {' '.join(UNITS)} are {' '.join(active)}"
     try:
         status = json.loads(plane.kubectl("get", "node", host.name, "-o", "json"))["status"]
     except CommandFailed as error:
         return str(error)
+    if status["nodeInfo"]["bootID"] != boot_id:
+        return "the kubelet has not yet reported since the host booted"
     ready = next((c for c in status["conditions"] if c["type"] == "Ready"), {"status": "absent", "message": ""})
     return None if ready["status"] == "True" else f"condition Ready is {ready['status']}: {ready['message']}"
 
@@ -100,18 +94,13 @@ def _identity(root: Path) -> tuple[str, str]:
 
 def _lay_out(plane: ControlPlane, root: Path, name: str, address: str) -> None:
     values = {"name": name, "address": address, "pod_network": pod_network(address)}
-    units = list(UNITS)
-    for source, target in _files("common", root):
-        _fill(source, target, values)
-    if any("memory" in h.controllers.split(",") for h in cgroups.hierarchies()):
-        units.append(CGROUP_V1_UNIT)
-        for source, target in _files("cgroup_v1", root):
-            _fill(source, target, values)
+    for source in sorted(path for path in FILES.rglob("*") if path.is_file()):
+        _fill(source, root / source.relative_to(FILES), values)
     _credentials(pki.make_node(plane.paths, name, address), root)
     (root / "etc/kubernetes/manifests").mkdir(exist_ok=True)
     wants = root / "etc/systemd/system/multi-user.target.wants"
     wants.mkdir(exist_ok=True)
-    for unit in units:
+    for unit in UNITS:
         (wants / f"{unit}.service").symlink_to(f"../{unit}.service")
 
 
@@ -126,12 +115,6 @@ def _credentials(made: Path, root: Path) -> None:
     for name, place in places.items():
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(made / name, root / place)
-
-
-def _files(kind: str, root: Path) -> Iterator[tuple[Path, Path]]:
-    folder = FILES / kind
-    for source in sorted(path for path in folder.rglob("*") if path.is_file()):
-        yield source, root / source.relative_to(folder)
 
 
 def _fill(source: Path, target: Path, values: dict[str, str]) -> None:

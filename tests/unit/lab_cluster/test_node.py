@@ -50,7 +50,7 @@ def test_templates_are_filled_and_modes_kept(tmp_path: Path) -> None:
 
 def test_every_unit_has_a_file() -> None:
     units = [p.name for p in node.FILES.rglob("*.service")]
-    assert sorted(units) == sorted(f"{name}.service" for name in (*node.UNITS, node.CGROUP_V1_UNIT))
+    assert sorted(units) == sorted(f"{name}.service" for name in node.UNITS)
 
 
 @pytest.mark.parametrize("name", ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"])
