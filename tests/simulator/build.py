@@ -26,7 +26,14 @@ STUB_LIBRARIES = (
     "libnvidia-pkcs11-openssl3.so",
     "libnvidia-ptxjitcompiler.so.1",
 )
-PROGRAMS = ("nvidia-smi", "nvidia-modprobe", "nvidia-persistenced")
+# Program -> folders of its sources; nvidia-smi opens the library at run time, as the real one does.
+PROGRAMS = {
+    "nvidia-smi": ("programs/nvidia-smi", "programs/common"),
+    "nvidia-modprobe": ("programs/nvidia-modprobe", "programs/common"),
+    "nvidia-persistenced": ("programs/nvidia-persistenced", "nvml"),
+}
+INCLUDES = (f"-I{HERE / 'nvml'}", f"-I{HERE / 'programs/common'}")
+LAZY = ("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files", "-Wl,-z,lazy")
 
 
 def artifact_dir() -> Path:
@@ -36,28 +43,35 @@ def artifact_dir() -> Path:
 
 
 def build(out: Path) -> None:
-    """Fills `out` with lib/ and bin/. Raises CalledProcessError with the compiler's message when a source is wrong."""
+    """Fills `out` with lib/ and bin/. Raises RuntimeError with the compiler's message when a source is wrong."""
     (out / "lib").mkdir(parents=True, exist_ok=True)
     (out / "bin").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as work:
-        _build_nvml(Path(work), out / "lib" / "libnvidia-ml.so.1")
-        _build_stub_libraries(Path(work), out / "lib")
-    if (HERE / "shim" / "libsimhw.c").exists():
-        _link(sorted((HERE / "shim").glob("*.c")), out / "lib" / "libsimhw.so", "-shared")
-    for program in PROGRAMS:
-        sources = sorted((HERE / "programs" / program).glob("*.c"))
-        if sources:
-            _link([*sources, *sorted((HERE / "programs").glob("*.c"))], out / "bin" / program)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        (work / "model_table.c").write_text(model_table(MODELS.values()))
+        _build_nvml(work, out / "lib" / "libnvidia-ml.so.1")
+        _build_stub_libraries(work, out / "lib")
+        _link([HERE / "shim/libsimhw.c"], out / "lib" / "libsimhw.so", "-shared")
+        for program, folders in PROGRAMS.items():
+            _build_program(work, out / "bin" / program, folders)
 
 
 def _build_nvml(work: Path, library: Path) -> None:
-    (work / "model_table.c").write_text(model_table(MODELS.values()))
-    sources = [*sorted((HERE / "nvml").glob("*.c")), work / "model_table.c"]
-    first = work / "first.so"
-    include = f"-I{HERE / 'nvml'}"
-    _link(sources, first, "-shared", include)
-    (work / "stubs.c").write_text(stub_table(wanted_symbols(), defined_symbols(first)))
-    _link([*sources, work / "stubs.c"], library, "-shared", include, f"-Wl,-soname,{library.name}")
+    sources = [*_sources("nvml"), work / "model_table.c"]
+    _link(sources, work / "first.so", "-shared", *INCLUDES)
+    (work / "stubs.c").write_text(stub_table(wanted_symbols(), defined_symbols(work / "first.so")))
+    _link([*sources, work / "stubs.c"], library, "-shared", *INCLUDES, f"-Wl,-soname,{library.name}")
+
+
+def _build_program(work: Path, program: Path, folders: tuple[str, ...]) -> None:
+    """`text.c` goes into all programs; one that uses NVML's insides gets all of it."""
+    sources = [source for folder in folders for source in _sources(folder)]
+    sources.append(work / "model_table.c" if "nvml" in folders else HERE / "nvml/text.c")
+    _link(sources, program, *INCLUDES, *(LAZY if program.name == "nvidia-smi" else ()))
+
+
+def _sources(folder: str) -> list[Path]:
+    return sorted((HERE / folder).glob("*.c"))
 
 
 def wanted_symbols() -> list[str]:

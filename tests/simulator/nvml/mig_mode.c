@@ -1,7 +1,11 @@
 /* MIG mode and GPU reset. Ampere needs a reset for a mode change and keeps the mode; Hopper changes at once. */
 #include "call.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 EXPORT nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *now, unsigned *pending)
 {
@@ -54,6 +58,19 @@ EXPORT nvmlReturn_t nvmlDeviceSetMigMode(nvmlDevice_t device, unsigned mode, nvm
     return call_end(&c, NVML_SUCCESS);
 }
 
+/* The persistence daemon has the GPUs open; a reset by SetMigMode gets past it, one by nvidia-smi does not. */
+static int is_held(void)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s.holders", state_path());
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    int held = flock(fd, LOCK_EX | LOCK_NB) != 0;
+    close(fd);
+    return held;
+}
+
 /* What nvidia-smi --gpu-reset does through private calls: pending mode becomes active, instances are lost. */
 EXPORT nvmlReturn_t simhwDeviceReset(nvmlDevice_t device)
 {
@@ -65,7 +82,7 @@ EXPORT nvmlReturn_t simhwDeviceReset(nvmlDevice_t device)
         return call_end(&c, NVML_ERROR_NO_PERMISSION);
     if (c.gpu->passthrough)
         return call_end(&c, NVML_ERROR_NOT_SUPPORTED);
-    if (gpu_is_busy(c.state, c.gpu) || !session_is_alone())
+    if (gpu_is_busy(c.state, c.gpu) || !session_is_alone() || is_held())
         return call_end(&c, NVML_ERROR_IN_USE);
     c.gpu->mig = c.gpu->pending;
     gpu_clear_instances(c.state, c.gpu->minor);

@@ -1,0 +1,95 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plugs simulated GPUs into the root file system of a lab host, before it boots."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from simulator import build
+from simulator.files import link
+from simulator.profiles import profile_state
+from simulator.state import edit
+
+HERE = Path(__file__).resolve().parent
+INSTALLED = Path("usr/lib/simhw")
+UNITS = Path("usr/lib/systemd/system")
+# Debian 12 has runc in /usr/sbin with a link in /usr/bin.
+RUNTIMES = (Path("usr/sbin/runc"), Path("usr/bin/runc"), Path("usr/bin/crun"))
+NOT_ON_HOSTS = ("build.py", "c_table.py", "hardware.py")
+MODULE_LISTS = ("modules.order", "modules.builtin", "modules.builtin.modinfo")
+
+
+def plug_in(rootfs: Path, profile: str, *, kernel: str | None = None) -> None:
+    """Puts the hardware of `profile` into `rootfs`. `kernel`: the release to pretend, by default that of the lab's headers.
+
+    UUIDs follow from /etc/hostname of the rootfs, so write that first. Raises ValueError for an unknown profile.
+    """
+    state = profile_state(profile or "none", _owner(rootfs))
+    _install_programs(rootfs)
+    release = kernel or _kernel(rootfs)
+    (rootfs / INSTALLED / "kernel").write_text(f"{release}\n")
+    _install_kernel(rootfs / "usr/lib/modules" / release)
+    folder = rootfs / "var/lib/simhw"
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)
+    with edit(folder / "state") as written:
+        written.gpus, written.faults = state.gpus, state.faults
+    _install_units(rootfs)
+    for runtime in RUNTIMES:
+        divert(rootfs, runtime)
+    (rootfs / "etc/ld.so.preload").write_text(f"/{INSTALLED}/libsimhw.so\n")
+
+
+def divert(rootfs: Path, program: Path) -> None:
+    """Puts the wrapper in place of an OCI runtime, as dpkg-divert --rename would; nothing where it is not installed."""
+    original = rootfs / program
+    if original.is_symlink() or not original.exists():
+        return
+    real = original.with_name(f"{program.name}.real")
+    if not real.exists():
+        original.rename(real)
+        with (rootfs / "var/lib/dpkg/diversions").open("a") as diversions:
+            diversions.write(f"/{program}\n/{program}.real\n:\n")
+    shutil.copy2(HERE / "host/container-runtime", original)
+
+
+def _owner(rootfs: Path) -> str:
+    name = rootfs / "etc/hostname"
+    return name.read_text().strip() if name.exists() else rootfs.name
+
+
+def _kernel(rootfs: Path) -> str:
+    from lab.packages.kernels import KERNELS  # needs the lab's repositories; a caller with `kernel` does not
+
+    lines = (rootfs / "usr/lib/os-release").read_text().splitlines()
+    values = dict(line.split("=", 1) for line in lines if "=" in line)
+    return KERNELS[values["VERSION_CODENAME"].strip('"')]
+
+
+def _install_programs(rootfs: Path) -> None:
+    target = rootfs / INSTALLED
+    package = target / "python/simulator"
+    package.mkdir(parents=True, exist_ok=True)
+    for source in HERE.glob("*.py"):
+        if source.name not in NOT_ON_HOSTS:
+            shutil.copy(source, package)
+    for name in ("simhw", "container-hook", "edit-bundle"):
+        shutil.copy2(HERE / "host" / name, target)
+    replacement = target / "libsimhw.so.new"
+    shutil.copy(build.artifact_dir() / "lib/libsimhw.so", replacement)
+    replacement.rename(target / "libsimhw.so")  # never written in place: running programs have it mapped
+
+
+def _install_kernel(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in MODULE_LISTS:
+        (folder / name).touch()
+
+
+def _install_units(rootfs: Path) -> None:
+    for unit in (HERE / "host/units").iterdir():
+        shutil.copy(unit, rootfs / UNITS)
+        link(rootfs / UNITS / "sysinit.target.wants" / unit.name, f"../{unit.name}")

@@ -1,0 +1,80 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Boot of a simulated host: mounts the hardware's view over /sys and /proc, and loads the driver as udev would."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from simulator.driver import forget
+from simulator.files import link, write_tree
+from simulator.pci import modalias, pci_files
+from simulator.models import MODELS
+from simulator.place import Place
+from simulator.state import State, edit, read
+
+PROC_DEVICES = Path("/proc/devices")
+
+
+def boot(place: Place) -> None:
+    """Runs first of all, before any module is loaded. Drops what hardware loses when its power goes."""
+    with edit(place.state) as state:
+        forget(state)
+    (place.run / "proc").mkdir(parents=True, exist_ok=True)
+    place.modules.write_text("")
+    place.devices.write_text(_without_nvidia(PROC_DEVICES.read_text()))
+    _mount_views(place, state)
+    (place.run / "osrelease").write_text(f"{place.release}\n")  # from here on the preloaded shim answers
+
+
+def coldplug(place: Place) -> None:
+    """What udev does with the modalias of each PCI device; modprobe -b keeps to the blacklists."""
+    for model in sorted({gpu["model"] for gpu in read(place.state).gpus}):
+        alias = modalias(MODELS[model])
+        if subprocess.run(["modprobe", "-q", "-R", alias], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            subprocess.run(["modprobe", "-b", alias], check=True)
+
+
+def _without_nvidia(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if "nvidia" not in line)
+
+
+def _mount_views(place: Place, state: State) -> None:
+    _run("mount", "-o", "remount,rw", "/sys")
+    _mount_tmpfs(place.sys / "module")
+    _mount_bus(place.sys / "bus")
+    write_tree(place.sys / "bus/pci/devices", pci_files(state.gpus))
+    (place.sys / "bus/pci/drivers").mkdir()
+    for gpu in state.gpus:
+        link(place.sys / "bus/pci/devices" / gpu["bus"] / "subsystem", "../..")
+    _run("mount", "-o", "remount,ro", "/sys")
+    _mount_tmpfs(place.driver)
+    _run("mount", "--bind", place.devices, "/proc/devices")
+    release = place.run / "proc/osrelease"
+    release.write_text(f"{place.release}\n")
+    _run("mount", "--bind", release, "/proc/sys/kernel/osrelease")
+
+
+def _mount_bus(bus: Path) -> None:
+    """A tmpfs on /sys/bus/pci; where the machine has no PCI bus, one on /sys/bus with the other buses bound back."""
+    if (bus / "pci").is_dir():
+        _mount_tmpfs(bus / "pci")
+        return
+    others = Path("/run/simhw/bus")
+    others.mkdir()
+    _run("mount", "--bind", bus, others)
+    _mount_tmpfs(bus)
+    for folder in others.iterdir():
+        (bus / folder.name).mkdir()
+        _run("mount", "--bind", folder, bus / folder.name)
+    (bus / "pci").mkdir()
+
+
+def _mount_tmpfs(folder: Path) -> None:
+    _run("mount", "-t", "tmpfs", "-o", "mode=755", "simhw", folder)
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run([str(word) for word in command], check=True)

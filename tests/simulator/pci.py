@@ -1,0 +1,94 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PCI devices of a simulated host as files of /sys/bus/pci/devices."""
+
+from __future__ import annotations
+
+import struct
+
+from simulator.models import MODELS, Model
+from simulator.state import Record
+
+Files = dict[str, str | bytes]
+NVIDIA = 0x10DE
+DISPLAY_3D = 0x030200
+HOST_BRIDGE = "0000:00:00.0"
+RESOURCE_LINES = 13
+
+
+def pci_files(gpus: list[Record]) -> Files:
+    """Path below /sys/bus/pci/devices -> content, for the GPUs and one host bridge of another vendor."""
+    files = {f"{HOST_BRIDGE}/{name}": content for name, content in _device(0x8086, 0x29C0, 0x060000, 0x11001AF4).items()}
+    for gpu in gpus:
+        files.update({f"{gpu['bus']}/{name}": content for name, content in _gpu(MODELS[gpu["model"]], gpu["bus"]).items()})
+    return files
+
+
+def modalias(model: Model) -> str:
+    """What the kernel would hand to modprobe for this board."""
+    return _modalias(NVIDIA, model.device_id, DISPLAY_3D, model.subsystem)
+
+
+def _modalias(vendor: int, device: int, pci_class: int, subsystem: int) -> str:
+    return (
+        f"pci:v{vendor:08X}d{device:08X}sv{subsystem & 0xFFFF:08X}sd{subsystem >> 16:08X}"
+        f"bc{pci_class >> 16:02X}sc{pci_class >> 8 & 0xFF:02X}i{pci_class & 0xFF:02X}"
+    )
+
+
+def _device(vendor: int, device: int, pci_class: int, subsystem: int) -> Files:
+    return {
+        "vendor": f"0x{vendor:04x}\n",
+        "device": f"0x{device:04x}\n",
+        "class": f"0x{pci_class:06x}\n",
+        "revision": "0xa1\n",
+        "subsystem_vendor": f"0x{subsystem & 0xFFFF:04x}\n",
+        "subsystem_device": f"0x{subsystem >> 16:04x}\n",
+        "modalias": f"{_modalias(vendor, device, pci_class, subsystem)}\n",
+        "config": _configuration(vendor, device, pci_class, subsystem),
+        "irq": "16\n",
+        "numa_node": "-1\n",
+        "local_cpulist": "0\n",
+        "enable": "1\n",
+        "driver_override": "(null)\n",
+        "resource": "".join(f"0x{0:016x} 0x{0:016x} 0x{0:016x}\n" for _line in range(RESOURCE_LINES)),
+    }
+
+
+def _gpu(model: Model, bus: str) -> Files:
+    files = _device(NVIDIA, model.device_id, DISPLAY_3D, model.subsystem)
+    speed = {3: "8.0", 4: "16.0", 5: "32.0"}[model.pcie_generation]
+    link = f"{speed} GT/s PCIe\n"
+    files.update(
+        {
+            "resource": _bars(model, int(bus.split(":")[1], 16)),
+            "numa_node": f"{model.numa_node}\n",
+            "uevent": f"PCI_CLASS={DISPLAY_3D:X}\nPCI_ID={NVIDIA:X}:{model.device_id:X}\nPCI_SLOT_NAME={bus}\n",
+            "current_link_speed": link,
+            "max_link_speed": link,
+            "current_link_width": "16\n",
+            "max_link_width": "16\n",
+            "reset": "",
+            "power/control": "auto\n",
+            "power/runtime_status": "active\n",
+        }
+    )
+    return files
+
+
+def _bars(model: Model, bus: int) -> str:
+    base = 0x0000_2000_0000_0000 + (bus << 40)
+    bars = {0: (0xA000_0000 + (bus << 24), 16 << 20, 0x40200), 1: (base, model.bar1_mib << 20, 0x14220C)}
+    bars[3] = (base + (1 << 39), 32 << 20, 0x14220C)
+    rows = [bars.get(number, (0, 0, 0)) for number in range(RESOURCE_LINES)]
+    return "".join(f"0x{start:016x} 0x{start + size - 1 if size else 0:016x} 0x{flags:016x}\n" for start, size, flags in rows)
+
+
+def _configuration(vendor: int, device: int, pci_class: int, subsystem: int) -> bytes:
+    """256 bytes of configuration space with one capability (power management at 0x60)."""
+    space = bytearray(256)
+    struct.pack_into("<HHHHI", space, 0, vendor, device, 0x0406, 0x0010, pci_class << 8 | 0xA1)
+    struct.pack_into("<I", space, 0x2C, (subsystem & 0xFFFF) | (subsystem >> 16) << 16)
+    space[0x34], space[0x60] = 0x60, 0x01
+    return bytes(space)

@@ -1,0 +1,56 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where a simulated machine keeps its parts: the real places of a host, or the same names below one folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Place:
+    """Root of the machine; `Path("/")` on a simulated host."""
+
+    root: Path
+
+    @property
+    def state(self) -> Path:
+        """The state file."""
+        return self.root / "var/lib/simhw/state"
+
+    @property
+    def run(self) -> Path:
+        """What is gone after a reboot."""
+        return self.root / "run/simhw"
+
+    @property
+    def modules(self) -> Path:
+        """What libc programs see as /proc/modules."""
+        return self.run / "proc/modules"
+
+    @property
+    def devices(self) -> Path:
+        """What is mounted over /proc/devices."""
+        return self.run / "proc/devices"
+
+    @property
+    def sys(self) -> Path:
+        """/sys."""
+        return self.root / "sys"
+
+    @property
+    def driver(self) -> Path:
+        """/proc/driver."""
+        return self.root / "proc/driver"
+
+    @property
+    def installed(self) -> Path:
+        """The simulator itself."""
+        return self.root / "usr/lib/simhw"
+
+    @property
+    def release(self) -> str:
+        """The kernel release that the machine pretends to run."""
+        return (self.installed / "kernel").read_text().strip()
