@@ -1,0 +1,176 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Carries out single MIG operations through NVML. Private to this collection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from ctypes import byref
+from typing import Any
+
+from .._observe.command import Run
+from .._observe.mig import compute_profiles
+from .._observe.nvml import IN_USE, NOT_SUPPORTED, Nvml, NvmlFailure, open_nvml
+from .._plan import mig as plan
+from .._plan.mig import Operation
+from .._plan.mig_layout import MigGpu
+from .reset import ResetRefused, reset_gpu
+
+# Monitoring agents hold short-lived handles, so a destroy refused as IN_USE is tried again (NVIDIA/DCGM issue 95).
+TRIES = 5
+FIRST_PAUSE_SECONDS = 0.2
+
+
+class MigFailure(Exception):
+    """An operation failed. ``kind`` is mig_config's error kind; ``reboot`` says that only a reboot helps."""
+
+    def __init__(self, kind: str, message: str, *, reboot: bool = False) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.reboot = reboot
+
+
+def change_mode(operation: Operation, run: Run, *, skip_reset: bool) -> None:
+    """Sets the mode of one GPU and makes it true, with a reset of this GPU where the driver leaves it pending.
+
+    With ``skip_reset`` a pending mode is left at that. Raises MigFailure.
+    """
+    gpu = operation.gpu
+    if operation.step.action == plan.SET_MODE:
+        with open_nvml() as nvml:
+            status = _set_mode(nvml, gpu, operation.enabled)
+            current, pending = nvml.call("nvmlDeviceGetMigMode", _handle(nvml, gpu))
+        if current == pending or skip_reset:
+            return
+    else:
+        status = 0
+    try:
+        reset_gpu(run, gpu.pci_address)
+    except ResetRefused as refusal:
+        raise _refused(gpu, status, str(refusal)) from refusal
+    _expect_mode(gpu, operation.enabled)
+
+
+def _set_mode(nvml: Nvml, gpu: MigGpu, enabled: bool) -> int:
+    """NVML's activation status: 0, or why the change is pending."""
+    try:
+        return int(nvml.call("nvmlDeviceSetMigMode", _handle(nvml, gpu), int(enabled)))
+    except NvmlFailure as failure:
+        kind = "mode_change_blocked" if failure.code == IN_USE else failure.kind
+        raise MigFailure(kind, f"{gpu.label}: {failure}") from failure
+
+
+def _refused(gpu: MigGpu, status: int, said: str) -> MigFailure:
+    """Somebody has the GPU open, or it cannot be reset at all, as in a virtual machine."""
+    busy = status == IN_USE or "in use" in said.lower()
+    kind = "mode_change_blocked" if busy else "reset_required"
+    what = "something has the GPU open" if busy else "the host has to be rebooted"
+    return MigFailure(kind, f"{gpu.label}: the MIG mode is set and waits, {what}; {said}", reboot=not busy)
+
+
+def _expect_mode(gpu: MigGpu, enabled: bool) -> None:
+    with open_nvml() as nvml:
+        current, _pending = nvml.call("nvmlDeviceGetMigMode", _handle(nvml, gpu))
+    if bool(current) != enabled:
+        text = f"{gpu.label}: the GPU was reset, but its MIG mode is still {current}, wanted {int(enabled)}"
+        raise MigFailure("reset_required", text, reboot=True)
+
+
+def change_layout(nvml: Nvml, operation: Operation) -> None:
+    """Destroys or creates one instance. Raises MigFailure; a GPU instance that gets no compute instance is removed."""
+    try:
+        LAYOUT_ACTIONS[operation.step.action](nvml, operation)
+    except NvmlFailure as failure:
+        raise MigFailure(failure.kind, f"{operation.gpu.label}: {operation.step.target}: {failure}") from failure
+
+
+def _destroy_gpu_instance(nvml: Nvml, operation: Operation) -> None:
+    instance = operation.instance
+    assert instance is not None
+    handle = nvml.call("nvmlDeviceGetGpuInstanceById", _handle(nvml, operation.gpu), instance.id)
+    for compute in instance.compute:
+        _destroy_compute(nvml, handle, compute.id)
+    _patiently(lambda: nvml.call("nvmlGpuInstanceDestroy", handle))
+
+
+def _destroy_compute_instance(nvml: Nvml, operation: Operation) -> None:
+    instance, compute = operation.instance, operation.compute
+    assert instance is not None
+    assert compute is not None
+    handle = nvml.call("nvmlDeviceGetGpuInstanceById", _handle(nvml, operation.gpu), instance.id)
+    _destroy_compute(nvml, handle, compute.id)
+
+
+def _destroy_compute(nvml: Nvml, gpu_instance: Any, number: int) -> None:
+    handle = nvml.call("nvmlGpuInstanceGetComputeInstanceById", gpu_instance, number)
+    _patiently(lambda: nvml.call("nvmlComputeInstanceDestroy", handle))
+
+
+def _create_gpu_instance(nvml: Nvml, operation: Operation) -> None:
+    new = operation.new
+    assert new is not None
+    place = nvml.api.c_nvmlGpuInstancePlacement_t(new.start, new.profile.size)
+    gpu = _handle(nvml, operation.gpu)
+    handle = nvml.call("nvmlDeviceCreateGpuInstanceWithPlacement", gpu, new.profile.id, byref(place))
+    made: list[Any] = []
+    try:
+        for width in new.widths:
+            made.append(_create_compute(nvml, handle, width, new.profile.slices))
+    except NvmlFailure:
+        for compute in made:
+            nvml.call("nvmlComputeInstanceDestroy", compute)
+        nvml.call("nvmlGpuInstanceDestroy", handle)
+        raise
+
+
+def _create_compute_instance(nvml: Nvml, operation: Operation) -> None:
+    instance = operation.instance
+    assert instance is not None
+    handle = nvml.call("nvmlDeviceGetGpuInstanceById", _handle(nvml, operation.gpu), instance.id)
+    _create_compute(nvml, handle, operation.width, instance.slices)
+
+
+def _create_compute(nvml: Nvml, gpu_instance: Any, width: int, slices: int) -> Any:
+    """A compute instance of ``width`` slices.
+
+    For the whole instance the profile with the most SMs that is offered (Hopper has two of one slice); for a part
+    the one that can be made most often. What the driver then refuses is tried with the next.
+    """
+    offered = [p for p in compute_profiles(nvml, gpu_instance) if p.sliceCount == width]
+    offered.sort(key=lambda p: -(p.multiprocessorCount if width == slices else p.instanceCount))
+    refusals = []
+    for profile in offered:
+        try:
+            return nvml.call("nvmlGpuInstanceCreateComputeInstance", gpu_instance, profile.id)
+        except NvmlFailure as failure:
+            refusals.append(failure)
+    if refusals:
+        raise refusals[0]
+    raise NvmlFailure(NOT_SUPPORTED, f"NVML offers no compute instance of {width} slices in this GPU instance")
+
+
+def _handle(nvml: Nvml, gpu: MigGpu) -> Any:
+    return nvml.call("nvmlDeviceGetHandleByUUID", gpu.uuid)
+
+
+def _patiently(destroy: Callable[[], Any]) -> None:
+    """Tries again on IN_USE, each time after twice the pause, about 3 s in all."""
+    for attempt in range(TRIES - 1):
+        try:
+            destroy()
+            return
+        except NvmlFailure as failure:
+            if failure.code != IN_USE:
+                raise
+        time.sleep(FIRST_PAUSE_SECONDS * 2**attempt)
+    destroy()
+
+
+LAYOUT_ACTIONS: dict[str, Callable[[Nvml, Operation], None]] = {
+    plan.DESTROY_GPU_INSTANCE: _destroy_gpu_instance,
+    plan.DESTROY_COMPUTE_INSTANCE: _destroy_compute_instance,
+    plan.CREATE_GPU_INSTANCE: _create_gpu_instance,
+    plan.CREATE_COMPUTE_INSTANCE: _create_compute_instance,
+}

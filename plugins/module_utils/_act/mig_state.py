@@ -1,0 +1,72 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is remembered of MIG on a host: the wish, the state before the last change. Private to this collection.
+
+/var/lib/gpu-fleet/mig/: ``wish.yaml``, ``checkpoint.json``, ``stopped.json`` (units that are to be started again).
+The wish is written as JSON, which is YAML too, so that the boot unit needs no YAML parser.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from .files import remove_file, write_atomically
+from .ownership import STATE_DIRECTORY
+
+
+class MigStateError(Exception):
+    """A file that cannot be read; the message names it and the way out."""
+
+
+class MigState:
+    """The files below ``directory`` (default /var/lib/gpu-fleet); reading an absent one gives None."""
+
+    def __init__(self, directory: str = STATE_DIRECTORY) -> None:
+        self.directory = directory
+        self.wish_path = os.path.join(directory, "mig", "wish.yaml")
+        self.checkpoint_path = os.path.join(directory, "mig", "checkpoint.json")
+        self.stopped_path = os.path.join(directory, "mig", "stopped.json")
+
+    def wish(self) -> Any:
+        """The saved wish's document."""
+        return self._read(self.wish_path)
+
+    def save_wish(self, document: Any) -> None:
+        """Call it before the change that it asks for."""
+        self._write(self.wish_path, document)
+
+    def forget_wish(self) -> bool:
+        """Whether there was one."""
+        return remove_file(self.wish_path)
+
+    def save_checkpoint(self, document: Any) -> None:
+        """The state before a change, as mig_info's ``checkpoint``."""
+        self._write(self.checkpoint_path, document)
+
+    def stopped(self) -> list[str]:
+        """Units that a run stopped and did not start again, because it was killed in between."""
+        return list(self._read(self.stopped_path) or ())
+
+    def save_stopped(self, units: list[str]) -> None:
+        """Call it before the units are stopped; an empty list after they were started removes the record."""
+        if units:
+            self._write(self.stopped_path, units)
+        else:
+            remove_file(self.stopped_path)
+
+    def _read(self, path: str) -> Any:
+        try:
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise MigStateError(f"{path} is no JSON ({error}); run role mig again, or remove it") from error
+
+    def _write(self, path: str, document: Any) -> None:
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        os.chmod(self.directory, 0o700)
+        write_atomically(path, (json.dumps(document, indent=1, sort_keys=True) + "\n").encode(), mode=0o600)
