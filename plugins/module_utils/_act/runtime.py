@@ -1,0 +1,91 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Brings one container engine about: reads it, decides, writes its files, has it check them. Private to this collection."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .._observe.command import Run
+from .._observe.engines import EngineReader, Unreadable
+from .._observe.files import HostRoot
+from .._plan.engine import ABSENT, Document, EnginePlan, EngineState, EngineWish
+from .._plan.model import Plan, Step
+from .._plan.runtime import PLANNERS, effective_of, missing_handlers, missing_programs
+from .engine import EngineFiles, Refused, read_owned
+from .ownership import STATE_DIRECTORY, Ownership
+
+ROLE = "toolkit"
+
+
+class Engine:
+    """One engine on one host."""
+
+    def __init__(
+        self, host: HostRoot, wish: EngineWish, *, run: Run, toml: Any, executable: str | None, config_source: str
+    ) -> None:
+        self._host = host
+        self._wish = wish
+        self._run = run
+        self._config_source = config_source
+        self.reader = EngineReader(host, wish, run=run, toml=toml, executable=executable)
+        self._ownership = Ownership(ROLE, directory=host.where(STATE_DIRECTORY))
+        self._files = EngineFiles(host, self._ownership, shared=wish.config_path, toml=toml, check=self._check)
+
+    def observe(self) -> EngineState:
+        """Its files, and what is ours in them."""
+        return self.reader.read(config_source=self._config_source, owned=read_owned(self._ownership))
+
+    def plan(self, state: EngineState) -> EnginePlan:
+        """Files before and after."""
+        return PLANNERS[self._wish.runtime](self._wish, state)
+
+    def decide(self, state: EngineState) -> Plan:
+        """Steps and findings."""
+        found = missing_programs(self._wish, self._host.is_executable)
+        return self.plan(state).plan.with_findings(found)
+
+    def act(self, step: Step, state: EngineState) -> None:
+        """Carries out one step. Raises Refused, EditError, OSError; then nothing is changed."""
+        plan = self.plan(state)
+        last = step == plan.plan.steps[-1]
+        self._files.apply(plan.file(step.target), last=last)
+        if last and self._wish.state == ABSENT:
+            self._files.forget()
+
+    def returns(self, state: EngineState) -> dict[str, Any]:
+        """The module's own keys."""
+        paths = [p for p in (self._wish.config_path, self._wish.drop_in_path) if p]
+        return {
+            "files": [{"path": p, "present": self._host.exists(p)} for p in paths],
+            "effective": effective_of(self._wish, state, self._dump()),
+        }
+
+    def _dump(self) -> Document | None:
+        # A tree's files name paths of the host, so only on the host itself does the engine speak of the same files.
+        if self._wish.runtime != "containerd" or self.reader.executable is None or self._host.root != "/":
+            return None
+        try:
+            return self.reader.dump(self.reader.source_command())
+        except Unreadable:
+            # Said by the check after a change; before it, the files are judged by the plan.
+            return None
+
+    def _check(self) -> None:
+        command = self.reader.check_command()
+        # A program that is named but not there cannot judge; the files were parsed again when they were written.
+        if command is None or not os.access(command[0], os.X_OK):
+            return
+        status, out, err = self._run(command)
+        if status != 0:
+            raise Refused(
+                f"{' '.join(command)} refuses the new configuration, so the old one was put back: {(err or out).strip()}"
+            )
+        if self._wish.runtime != "containerd" or self._host.root != "/":
+            return
+        missing = missing_handlers(self._wish, self.reader.parse(out, " ".join(command)))
+        if missing:
+            names = ", ".join(missing)
+            raise Refused(f"{' '.join(command)} does not show {names}, so the old configuration was put back")

@@ -1,0 +1,94 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decides how Docker learns of NVIDIA's runtime handlers. Private to this collection.
+
+Source: dockerd(8), daemon.json; NVIDIA Container Toolkit 1.20.0, nvidia-ctk runtime configure.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from .engine import (
+    ABSENT,
+    Document,
+    EnginePlan,
+    EngineState,
+    EngineWish,
+    FileChange,
+    is_created,
+    lookup,
+    make_plan,
+    odd_type,
+    prune,
+    refused,
+    table,
+    undo,
+)
+
+ADDED = "docker run --gpus and --runtime=nvidia need the runtime"
+
+
+def plan_docker(wish: EngineWish, state: EngineState) -> EnginePlan:
+    """Steps to the wanted runtimes, or to none of ours."""
+    errors = refused(state, wish.config_path)
+    if errors:
+        return make_plan((), errors)
+    try:
+        after = _removed(wish, state) if wish.state == ABSENT else _configured(wish, state)
+    except TypeError as error:
+        return make_plan((), [odd_type(wish.config_path, error)])
+    reason = "state is absent" if wish.state == ABSENT else ADDED
+    return make_plan([FileChange(wish.config_path, state.main, after, reason)])
+
+
+def effective(document: Document | None) -> dict[str, Any]:
+    """What a configuration amounts to for GPUs. ``cdi_enabled`` None: not said, the version's default holds (on from 28.2)."""
+    entries = lookup(document, "runtimes") or {}
+    return {
+        "handlers": {n: str(e.get("path", "")) for n, e in entries.items() if isinstance(e, dict)},
+        "default_runtime": lookup(document, "default-runtime"),
+        "cdi_enabled": lookup(document, "features", "cdi"),
+        "cdi_spec_dirs": lookup(document, "cdi-spec-dirs"),
+    }
+
+
+def _configured(wish: EngineWish, state: EngineState) -> Document:
+    after = copy.deepcopy(state.main or {})
+    runtimes = table(after, "runtimes")
+    for handler in wish.handlers:
+        entry = table(runtimes, handler.name)
+        entry["path"] = handler.path
+        if "runtimeArgs" not in entry:
+            # Docker ignores it; NVIDIA's tool writes it, so that its own run after ours changes nothing.
+            entry.setdefault("args", [])
+    if wish.set_as_default:
+        after["default-runtime"] = wish.handlers[0].name
+    elif after.get("default-runtime") in wish.names:
+        _restore_default(after, state)
+    if wish.cdi_enabled:
+        table(after, "features")["cdi"] = True
+    return after
+
+
+def _restore_default(after: Document, state: EngineState) -> None:
+    """Back to what was the default before; without it Docker takes runc."""
+    before = next((o.before for o in state.owned if o.key == ("default-runtime",)), None)
+    if before:
+        after["default-runtime"] = before
+    else:
+        del after["default-runtime"]
+
+
+def _removed(wish: EngineWish, state: EngineState) -> Document | None:
+    if state.main is None:
+        return None
+    after = undo(state.main, [o for o in state.owned if o.path == wish.config_path])
+    for name in wish.names:
+        (after.get("runtimes") or {}).pop(name, None)
+    if after.get("default-runtime") in wish.names:
+        _restore_default(after, state)
+    after = prune(after, state.main)
+    return None if not after and is_created(wish.config_path, state.owned) else after

@@ -1,0 +1,250 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the deciders of all container engines share: options, files before and after, steps. Private to this collection."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .model import Finding, Plan, Step
+
+RUNTIMES = ("containerd", "crio", "docker", "podman")
+PRESENT, ABSENT = "present", "absent"
+
+EDIT, WRITE, REMOVE = "edit_file", "write_file", "remove_file"
+
+# runtime -> (configuration file, drop-in file; empty where the engine reads none)
+PATHS = {
+    "containerd": ("/etc/containerd/config.toml", "/etc/containerd/conf.d/99-nvidia.toml"),
+    "crio": ("/etc/crio/crio.conf", "/etc/crio/crio.conf.d/99-nvidia.toml"),
+    "docker": ("/etc/docker/daemon.json", ""),
+    "podman": ("", ""),
+}
+# A bare name is found through the PATH of dockerd, as NVIDIA's own tool writes it; the others want a path.
+DEFAULT_HANDLER_PATH = {"docker": "nvidia-container-runtime"}
+HANDLER_PATH = "/usr/bin/nvidia-container-runtime"
+
+# The programs from which a handler inherits its options, in this order after the default one.
+TEMPLATES = ("runc", "crun")
+
+Document = dict[str, Any]
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Handler:
+    """One runtime handler: its name, and the program that it runs."""
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True)
+class EngineWish:
+    """Options of module container_runtime. ``drop_in_path`` empty: ``config_path`` itself is edited."""
+
+    runtime: str
+    state: str
+    config_path: str
+    drop_in_path: str
+    handlers: tuple[Handler, ...]
+    set_as_default: bool = False
+    cdi_enabled: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The handlers' names."""
+        return tuple(h.name for h in self.handlers)
+
+
+@dataclass(frozen=True)
+class Owned:
+    """One value that was set before by this collection: what stood there, and what was written.
+
+    An empty key stands for the file: it was not there.
+    """
+
+    path: str
+    key: Key
+    before: Any
+    ours: Any
+
+
+@dataclass(frozen=True)
+class EngineState:
+    """An engine's files, parsed. None for a file that is absent; ``errors`` has a sentence for each that cannot be parsed.
+
+    ``source`` is the configuration in effect, from which options are inherited: the main file, or the engine's own dump.
+    """
+
+    main: Document | None
+    drop_in: Document | None = None
+    source: Document | None = None
+    errors: tuple[str, ...] = ()
+    owned: tuple[Owned, ...] = ()
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """A file before and after; None for absent."""
+
+    path: str
+    before: Document | None
+    after: Document | None
+    reason: str
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return self.before != self.after
+
+    def step(self) -> Step:
+        """The change as a step of a plan. An engine reads its files when it starts, so this alone disturbs nothing."""
+        if self.after is None:
+            return Step(REMOVE, self.path, "present", None, self.reason)
+        if self.before is None:
+            return Step(WRITE, self.path, None, _told(differences({}, self.after)), self.reason)
+        rows = list(differences(self.before, self.after))
+        return Step(EDIT, self.path, _told(rows, new=False), _told(rows), self.reason)
+
+
+@dataclass(frozen=True)
+class EnginePlan:
+    """Steps and findings, with the files that the steps are about."""
+
+    plan: Plan
+    files: tuple[FileChange, ...] = ()
+
+    def file(self, path: str) -> FileChange:
+        """The change of one file that a step names."""
+        return next(f for f in self.files if f.path == path)
+
+
+def make_plan(files: Iterable[FileChange], findings: Iterable[Finding] = ()) -> EnginePlan:
+    """A plan of those files that change; nothing of it where a finding is an error."""
+    found = tuple(findings)
+    changed = tuple(f for f in files if f.changes)
+    if any(f.severity == "error" for f in found):
+        return EnginePlan(Plan(findings=found))
+    return EnginePlan(Plan(tuple(f.step() for f in changed), found), changed)
+
+
+def differences(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, at: Key = (), whole: bool = False
+) -> Iterator[tuple[Key, Any, Any]]:
+    """(key, old value, new value) of all leaves that differ; None stands for absent.
+
+    Tables are entered; ``whole``: a table that is new is one row.
+    """
+    for name in [*before, *(n for n in after if n not in before)]:
+        old, new = before.get(name), after.get(name)
+        if old == new and (name in before) == (name in after):
+            continue
+        if isinstance(new, dict) and (isinstance(old, dict) or (old is None and new and not whole)):
+            yield from differences(old or {}, new, at=(*at, name), whole=whole)
+        else:
+            yield (*at, name), old, new
+
+
+def table(document: Document, *keys: str) -> Document:
+    """The table at ``keys``, made where it is absent. Raises TypeError where something else stands there."""
+    for name in keys:
+        document = document.setdefault(name, {})
+        if not isinstance(document, dict):
+            raise TypeError(f"{'.'.join(keys)} is no table: {name} is {document!r}")
+    return document
+
+
+def lookup(document: Mapping[str, Any] | None, *keys: str) -> Any:
+    """The value at ``keys``, or None."""
+    found: Any = document
+    for name in keys:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def merged(low: Document, high: Document) -> Document:
+    """Two configuration files laid over each other, key by key; the second wins."""
+    tables = {n: merged(low[n], v) for n, v in high.items() if isinstance(v, dict) and isinstance(low.get(n), dict)}
+    return {**low, **high, **tables}
+
+
+def is_created(path: str, owned: Iterable[Owned]) -> bool:
+    """Whether the file itself was made by this collection: its row has an empty key."""
+    return any(row.path == path and not row.key for row in owned)
+
+
+def undo(document: Document, owned: Iterable[Owned]) -> Document:
+    """The document without what this collection had put into it; values that somebody changed since then stay."""
+    after = copy.deepcopy(document)
+    for row in [r for r in owned if r.key]:
+        parent = lookup(after, *row.key[:-1]) if row.key[:-1] else after
+        if not isinstance(parent, dict) or row.key[-1] not in parent:
+            continue
+        found = parent[row.key[-1]]
+        if isinstance(found, list) and isinstance(row.ours, list):
+            added = [x for x in row.ours if x not in (row.before or [])]
+            found = [x for x in found if x not in added]
+            parent[row.key[-1]] = found
+            if not found and row.before is None:
+                del parent[row.key[-1]]
+        elif found == row.ours and row.before is None:
+            del parent[row.key[-1]]
+        elif found == row.ours:
+            parent[row.key[-1]] = row.before
+    return prune(after, document)
+
+
+def prune(after: Document, before: Mapping[str, Any]) -> Document:
+    """``after`` without tables that became empty; those that were empty before stay."""
+    kept = {}
+    for name, value in after.items():
+        old = before.get(name)
+        if isinstance(value, dict) and isinstance(old, dict):
+            value = prune(value, old)
+            if not value and old:
+                continue
+        kept[name] = value
+    return kept
+
+
+def refused(state: EngineState, path: str) -> list[Finding]:
+    """An error for every file that cannot be parsed: what cannot be read cannot be edited."""
+    return [
+        Finding(
+            id="GPU-CTR-101",
+            severity="error",
+            summary=f"the engine's configuration cannot be read: {error}",
+            wanted=f"a file that the engine would accept ({path})",
+            found=error,
+            remedy=f"repair the file by hand, or restore it from a backup, then run this again ({path})",
+            source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/982",
+        )
+        for error in state.errors
+    ]
+
+
+def odd_type(path: str, error: TypeError) -> Finding:
+    """A key of the file has a type that no version of the engine accepts."""
+    return Finding(
+        id="GPU-CTR-102",
+        severity="error",
+        summary=f"{path} has a value of a wrong type: {error}",
+        wanted="a table",
+        found=str(error),
+        remedy=f"repair {path} by hand, then run this again",
+        source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/982",
+    )
+
+
+def _told(rows: Iterable[tuple[Key, Any, Any]], *, new: bool = True) -> str:
+    told = []
+    for key, old, value in rows:
+        shown = value if new else old
+        told.append(f"{'.'.join(key)}: {'absent' if shown is None else shown}")
+    return "; ".join(told)

@@ -1,0 +1,95 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The options of module container_runtime, and the decider of each engine. Private to this collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import containerd, crio, docker
+from .engine import (
+    DEFAULT_HANDLER_PATH,
+    HANDLER_PATH,
+    PATHS,
+    PRESENT,
+    Document,
+    EnginePlan,
+    EngineState,
+    EngineWish,
+    Handler,
+    merged,
+)
+from .model import Finding
+
+PLANNERS: dict[str, Callable[[EngineWish, EngineState], EnginePlan]] = {
+    "containerd": containerd.plan_containerd,
+    "crio": crio.plan_crio,
+    "docker": docker.plan_docker,
+}
+EFFECTIVE: dict[str, Callable[[Document | None], dict[str, Any]]] = {
+    "containerd": containerd.effective,
+    "crio": crio.effective,
+    "docker": docker.effective,
+}
+
+# Handlers of the toolkit whose programs are in a package of their own, so they are offered only where the programs are.
+FURTHER_HANDLERS = (("nvidia-cdi", ".cdi"), ("nvidia-legacy", ".legacy"))
+
+
+def make_engine_wish(options: Mapping[str, Any], *, programs: Callable[[str], bool]) -> EngineWish:
+    """The wish that module options say. ``programs`` tells whether a program is on the host."""
+    runtime = options["runtime"]
+    config_path, drop_in_path = PATHS[runtime]
+    given = options.get("drop_in_path")
+    return EngineWish(
+        runtime=runtime,
+        state=options["state"],
+        config_path=options.get("config_path") or config_path,
+        drop_in_path=drop_in_path if given is None or runtime == "docker" else given,
+        handlers=_handlers(options, runtime, programs),
+        set_as_default=options["set_as_default"],
+        cdi_enabled=options["cdi_enabled"],
+    )
+
+
+def effective_of(wish: EngineWish, state: EngineState, dumped: Document | None) -> dict[str, Any]:
+    """What is in effect: as the engine says, else as its files laid over each other say."""
+    document = dumped if dumped is not None else merged(state.main or {}, state.drop_in or {})
+    return {**EFFECTIVE[wish.runtime](document), "source": "files" if dumped is None else "engine"}
+
+
+def missing_handlers(wish: EngineWish, dumped: Document) -> list[str]:
+    """Names of wanted handlers that the engine does not list after all."""
+    there = EFFECTIVE[wish.runtime](dumped)["handlers"]
+    return [h.name for h in wish.handlers if there.get(h.name) != h.path] if wish.state == PRESENT else []
+
+
+def missing_programs(wish: EngineWish, programs: Callable[[str], bool]) -> tuple[Finding, ...]:
+    """A warning for each handler whose program is not on the host."""
+    missing = [h for h in wish.handlers if h.path.startswith("/") and not programs(h.path)]
+    return tuple(_missing(h) for h in missing) if wish.state == PRESENT else ()
+
+
+def _handlers(options: Mapping[str, Any], runtime: str, programs: Callable[[str], bool]) -> tuple[Handler, ...]:
+    default = DEFAULT_HANDLER_PATH.get(runtime, HANDLER_PATH)
+    if options.get("handlers"):
+        return tuple(Handler(h["name"], h.get("path") or default) for h in options["handlers"])
+    name, path = options.get("runtime_name") or "nvidia", options.get("runtime_path") or default
+    if options.get("runtime_name") or options.get("runtime_path"):
+        return (Handler(name, path),)
+    further = [Handler(n, f"{HANDLER_PATH}{end}") for n, end in FURTHER_HANDLERS if programs(f"{HANDLER_PATH}{end}")]
+    return (Handler(name, path), *further)
+
+
+def _missing(handler: Handler) -> Finding:
+    return Finding(
+        id="GPU-CTR-105",
+        severity="warning",
+        summary=f"the handler {handler.name} runs a program that is not on this host",
+        wanted=f"executable {handler.path}",
+        found="no such program",
+        remedy="install nvidia-container-toolkit (role gpu.fleet.toolkit), or set runtime_path",
+        source="https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html",
+    )

@@ -1,0 +1,225 @@
+#!/usr/bin/python
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tells a container engine of NVIDIA's runtime handlers and of CDI."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: container_runtime
+short_description: Configure a container engine for NVIDIA GPUs
+version_added: 0.1.0
+description:
+  - Adds NVIDIA's runtime handlers to containerd, CRI-O or Docker, and switches CDI on. Removes them again.
+  - Edits key by key. Comments, order and unrelated keys survive, and files are replaced atomically.
+  - Has the engine check the result, and puts the old files back if it refuses them.
+  - Restarts nothing. See RV(restart_required).
+options:
+  runtime:
+    description: The engine. V(podman) needs no configuration and is looked at only.
+    type: str
+    choices: [containerd, crio, docker, podman]
+    required: true
+  state:
+    description: Whether the handlers are there.
+    type: str
+    choices: [present, absent]
+    default: present
+  config_path:
+    description:
+      - The engine's configuration file. The default is C(/etc/containerd/config.toml), C(/etc/crio/crio.conf) or C(/etc/docker/daemon.json).
+    type: path
+  drop_in_path:
+    description:
+      - File that gets the handlers. The default is C(/etc/containerd/conf.d/99-nvidia.toml) or C(/etc/crio/crio.conf.d/99-nvidia.toml).
+      - Empty to edit O(config_path) itself, which is also done with Docker and with version 1 of containerd's configuration.
+    type: str
+  config_source:
+    description:
+      - From where the handlers inherit options such as the cgroup driver, V(file) is O(config_path), V(command) what the engine says is in effect.
+    type: str
+    choices: [file, command]
+    default: file
+  executable:
+    description: The engine's program on the running machine. Searched in PATH by default.
+    type: path
+  handlers:
+    description:
+      - Handlers, the first of which O(set_as_default) is about.
+      - The default is C(nvidia), and C(nvidia-cdi) and C(nvidia-legacy) where their programs are on the host.
+    type: list
+    elements: dict
+    suboptions:
+      name:
+        description: Name of the handler, as in a RuntimeClass.
+        type: str
+        required: true
+      path:
+        description: Program that it runs. The default is C(/usr/bin/nvidia-container-runtime).
+        type: str
+  runtime_name:
+    description: Name of the only handler.
+    type: str
+  runtime_path:
+    description: Program of the only handler.
+    type: str
+  set_as_default:
+    description: Whether containers that ask for no handler run with the first one.
+    type: bool
+    default: false
+  cdi_enabled:
+    description: Whether CDI is switched on. V(false) leaves it as it is.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - gpu.fleet._attributes
+  - gpu.fleet._host_root
+  - gpu.fleet._plan
+requirements:
+  - tomlkit on the host or on the controller, which sends its own copy where the host has none
+author:
+  - gpu.fleet contributors (!UNKNOWN)
+"""
+
+EXAMPLES = r"""
+- name: Let containerd run GPU pods
+  gpu.fleet.container_runtime:
+    runtime: containerd
+    cdi_enabled: true
+  register: engine
+  notify: Restart containerd
+
+- name: Two handlers, in the file that the administrator edits
+  gpu.fleet.container_runtime:
+    runtime: containerd
+    drop_in_path: ""
+    handlers:
+      - name: nvidia
+        path: /usr/local/nvidia/toolkit/nvidia-container-runtime
+      - name: nvidia-cdi
+        path: /usr/local/nvidia/toolkit/nvidia-container-runtime.cdi
+
+- name: Take the handlers out of Docker
+  gpu.fleet.container_runtime:
+    runtime: docker
+    state: absent
+"""
+
+RETURN = r"""
+files:
+  description: The engine's files that this module cares for.
+  type: list
+  elements: dict
+  returned: always
+  sample:
+    - {path: /etc/containerd/config.toml, present: true}
+    - {path: /etc/containerd/conf.d/99-nvidia.toml, present: true}
+restart_required:
+  description: Whether the engine has to be restarted, because its files changed now or since it was started.
+  type: bool
+  returned: always
+  sample: true
+effective:
+  description:
+    - What is in effect for GPUs. RV(effective.source) is V(engine) where the engine said it, V(files) where it was read from its files.
+    - RV(effective.cdi_enabled) is null where nothing is said and the default of the engine's version holds.
+  type: dict
+  returned: always
+  sample:
+    handlers: {nvidia: /usr/bin/nvidia-container-runtime, runc: ""}
+    default_runtime: runc
+    cdi_enabled: true
+    cdi_spec_dirs: [/etc/cdi, /var/run/cdi]
+    source: engine
+plan:
+  description: What was, or in check mode would be, done.
+  type: dict
+  returned: always
+  sample:
+    disrupts: nothing
+    steps:
+      - action: edit_file
+        target: /etc/containerd/config.toml
+        before: "imports: absent"
+        after: "imports: ['/etc/containerd/conf.d/*.toml']"
+        reason: containerd reads the drop-in only where the main file imports it
+        disrupts: nothing
+findings:
+  description: Disagreements found, each with both sides and a remedy.
+  type: list
+  elements: dict
+  returned: always
+  sample: []
+"""
+
+from contextlib import nullcontext
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils._act.bring_about import bring_about
+from ..module_utils._act.engine import Refused
+from ..module_utils._act.lock import LockedError, host_lock
+from ..module_utils._act.ownership import OwnershipError
+from ..module_utils._act.runtime import Engine
+from ..module_utils._act.toml_file import EditError
+from ..module_utils._observe.command import run
+from ..module_utils._observe.files import HostRoot
+from ..module_utils._observe.helpers import find_helper
+from ..module_utils._observe.podman import read_podman
+from ..module_utils._plan.engine import RUNTIMES
+from ..module_utils._plan.runtime import make_engine_wish
+
+ARGUMENTS: dict[str, Any] = {
+    "runtime": {"type": "str", "choices": list(RUNTIMES), "required": True},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "config_path": {"type": "path"},
+    "drop_in_path": {"type": "str"},
+    "config_source": {"type": "str", "choices": ["file", "command"], "default": "file"},
+    "executable": {"type": "path"},
+    "handlers": {
+        "type": "list",
+        "elements": "dict",
+        "options": {"name": {"type": "str", "required": True}, "path": {"type": "str"}},
+    },
+    "runtime_name": {"type": "str"},
+    "runtime_path": {"type": "str"},
+    "set_as_default": {"type": "bool", "default": False},
+    "cdi_enabled": {"type": "bool", "default": False},
+    "host_root": {"type": "path", "default": "/"},
+}
+
+
+def configure(module: AnsibleModule, host: HostRoot) -> dict[str, Any]:
+    """Observe, plan, apply, prove."""
+    toml = find_helper("tomlkit")
+    if toml is None:
+        module.fail_json(msg="this host's Python lacks tomlkit", missing_helpers=["tomlkit"])
+    wish = make_engine_wish(module.params, programs=host.is_executable)
+    options = {name: module.params[name] for name in ("executable", "config_source")}
+    engine = Engine(host, wish, run=run, toml=toml, **options)
+    result = bring_about(module, observe=engine.observe, decide=engine.decide, act=engine.act, returns=engine.returns)
+    return {**result, "restart_required": result["changed"] or engine.reader.started_before_files()}
+
+
+def main() -> None:
+    """Entry point of the module."""
+    module = AnsibleModule(
+        argument_spec=ARGUMENTS,
+        supports_check_mode=True,
+        mutually_exclusive=[("handlers", "runtime_name"), ("handlers", "runtime_path")],
+    )
+    host = HostRoot(module.params["host_root"])
+    if module.params["runtime"] == "podman":
+        module.exit_json(**read_podman(host, run))
+    alone = nullcontext() if module.check_mode or host.root != "/" else host_lock()
+    try:
+        with alone:
+            module.exit_json(**configure(module, host))
+    except (OSError, LockedError, OwnershipError, EditError, Refused) as error:
+        module.fail_json(msg=f"container_runtime: {error}")
+
+
+if __name__ == "__main__":
+    main()
