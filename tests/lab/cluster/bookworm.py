@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dev.progress import run
+from dev.progress import output, run
 
 GLIBC = (2, 36)  # Debian 12's
 OUT = Path("/out")  # where, seen from inside, the compiled program goes
@@ -39,9 +39,10 @@ def compile_go(
     """
     run([go, "list", "-deps", "-f", "{{.ImportPath}}", arguments[-1]], cwd=folder, env=environment)
     inside = {**environment, "GOPROXY": "off", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
-    binds = [(go.parent.parent, go.parent.parent), (folder, INSIDE), (out, OUT)]
+    goroot = Path(output([go, "env", "GOROOT"]).strip())
+    binds = [(goroot, goroot), (folder, INSIDE), (out, OUT)]
     binds += [(Path(environment[name]), Path(environment[name])) for name in ("GOCACHE", "GOMODCACHE")]
-    command = f"cd {INSIDE} && exec nice -n 10 {shlex.join(map(str, [go, *arguments]))}"
+    command = f"cd {INSIDE} && exec nice -n 10 {shlex.join(map(str, [goroot / "bin/go", *arguments]))}"
     in_chroot(command, binds, inside)
 
 
