@@ -61,12 +61,14 @@ def _prepare(suite: str, private: Path) -> list[str]:
         (private / name).mkdir(parents=True)
     sources = private / "etc/lab.sources"
     sources.write_text(SOURCES.format(mirror=mirror().rstrip("/"), suite=suite, keyring=KEYRING))
+    status = private / "state/status"
+    status.touch()  # nothing is installed; a file of our own, because dpkg's lock lies beside it
     settings = {
         "Dir::Etc": private / "etc",
         "Dir::Etc::sourcelist": sources,
         "Dir::Etc::sourceparts": os.devnull,
         "Dir::State": private / "state",
-        "Dir::State::status": os.devnull,
+        "Dir::State::status": status,
         "Dir::Cache": private / "cache",
         "APT::Architecture": "amd64",
         "APT::Install-Recommends": "false",

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from dev.cache import artifact
@@ -30,8 +31,11 @@ TOOLKIT_LIST = f"deb {SERVER}/{TOOLKIT}/stable/deb/$(ARCH) /\n#deb {SERVER}/{TOO
 
 def artifact_dir() -> Path:
     """The whole folder; its parts are cached one by one, so that a change in one does not rebuild the others."""
-    parts = {CUDA: cuda_dir(), TOOLKIT: toolkit_dir()}
-    parts |= {f"debian/{suite}": debian_dir(suite) for suite in DISTRIBUTIONS.values()}
+    makers: dict[str, Callable[[], Path]] = {CUDA: cuda_dir, TOOLKIT: toolkit_dir}
+    makers |= {f"debian/{suite}": partial(debian_dir, suite) for suite in DISTRIBUTIONS.values()}
+    with ThreadPoolExecutor(len(makers)) as pool:
+        pending = {name: pool.submit(make) for name, make in makers.items()}
+        parts = {name: part.result() for name, part in pending.items()}
     return artifact("packages", [f"{name} {path}" for name, path in parts.items()], lambda out: _join(parts, out))
 
 
@@ -61,17 +65,6 @@ def debian_dir(suite: str) -> Path:
     """Real Debian packages of `suite`; newer ones in the archive do not count until the cache is cleared."""
     inputs = [suite, *debian.PACKAGES, key("debian").fingerprint]
     return artifact("packages-debian", inputs, lambda out: debian.build(suite, out))
-
-
-def build_all() -> None:
-    """Builds every part, the downloads beside the compiling."""
-    jobs: list[Callable[[], Path]] = [cuda_dir, toolkit_dir]
-    with ThreadPoolExecutor() as pool:
-        downloads = [pool.submit(debian_dir, suite) for suite in DISTRIBUTIONS.values()]
-        for job in jobs:
-            job()
-        for download in downloads:
-            download.result()
 
 
 def _sources() -> list[Path]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from simulator.build import artifact_dir
@@ -15,14 +14,7 @@ def program(name: str) -> Path:
     """A program of the simulated driver. Raises FileNotFoundError when the simulator does not build it."""
     path = artifact_dir() / "bin" / name
     if not path.exists():
-        return _absent(name)
-    return path
-
-
-def _absent(name: str) -> Path:
-    path = Path(tempfile.gettempdir()) / f"gpu-fleet-absent-{name}"
-    path.write_text(f"#!/bin/sh\necho '{name}: not built yet' >&2\nexit 9\n")
-    path.chmod(0o755)
+        raise FileNotFoundError(f"the simulator's build has no program {name!r}: expected {path}")
     return path
 
 
