@@ -42,7 +42,7 @@ def compile_go(
     goroot = Path(output([go, "env", "GOROOT"]).strip())
     binds = [(goroot, goroot), (folder, INSIDE), (out, OUT)]
     binds += [(Path(environment[name]), Path(environment[name])) for name in ("GOCACHE", "GOMODCACHE")]
-    command = f"cd {INSIDE} && exec nice -n 10 {shlex.join(map(str, [goroot / "bin/go", *arguments]))}"
+    command = f"cd {INSIDE} && exec nice -n 10 {shlex.join(map(str, [goroot / 'bin/go', *arguments]))}"
     in_chroot(command, binds, inside)
 
 

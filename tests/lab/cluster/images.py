@@ -20,7 +20,7 @@ from pathlib import Path
 from dev.cache import artifact
 from dev.progress import run, step
 from lab.cluster import catalog
-from lab.cluster.layers import Layer, debian_layer, file_layer
+from lab.cluster.layers import LIBC, SHELL, Layer, debian_layer, file_layer
 from lab.cluster.programs import program
 from lab.rootfs import rootfs
 
@@ -29,7 +29,12 @@ PAUSE, SAMPLE = "registry.lab/pause:1", "registry.lab/cuda-sample:1"
 COUNTERS = HERE / "default-counters.csv"
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # As NVIDIA's Dockerfiles say.
-NVIDIA = ("NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=compute,utility")
+NVIDIA = (
+    PATH,
+    "NVIDIA_VISIBLE_DEVICES=all",
+    "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+    "NVIDIA_DISABLE_REQUIRE=true",
+)
 DEVICE_PLUGIN_PROGRAMS = ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager")
 
 
@@ -83,25 +88,24 @@ def _build(out: Path) -> None:
 
 def _images(out: Path) -> list[Image]:
     run(["gcc", "-Os", "-static", "-s", "-o", out / "pause", HERE / "pause.c"])
-    base = debian_layer(rootfs("bookworm"))
+    base, libc = (debian_layer(rootfs("bookworm"), packages) for packages in (SHELL, LIBC))
     operands = catalog.operand_images()
     plugin = file_layer({f"usr/bin/{name}": program(name) for name in DEVICE_PLUGIN_PROGRAMS})
     exporter = {
         "usr/bin/dcgm-exporter": program("exporter-stand-in"),
         "etc/dcgm-exporter/default-counters.csv": COUNTERS,
     }
-    nvidia = (PATH, *NVIDIA)
     return [
         Image((PAUSE,), (file_layer({"pause": out / "pause"}),), entrypoint=("/pause",), user="65535:65535"),
         Image((SAMPLE,), (base,), command=("/bin/sh",)),
         Image(
-            (operands["k8s-device-plugin"],), (base, plugin), entrypoint=("nvidia-device-plugin",), environment=nvidia
+            (operands["k8s-device-plugin"],), (base, plugin), entrypoint=("nvidia-device-plugin",), environment=NVIDIA
         ),
         Image(
             (operands["dcgm-exporter"],),
-            (base, file_layer(exporter)),
-            entrypoint=("dcgm-exporter",),
-            environment=nvidia,
+            (libc, file_layer(exporter)),
+            entrypoint=("/usr/bin/dcgm-exporter",),
+            environment=NVIDIA,
         ),
     ]
 

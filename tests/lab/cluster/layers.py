@@ -10,15 +10,18 @@ import io
 import os
 import stat
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-# A shell and the usual small commands on glibc, as CUDA's own base images have them.
-PACKAGES = (
-    *("base-files", "base-passwd", "libc6", "libc-bin", "libgcc-s1", "libstdc++6", "libacl1", "libattr1", "libgmp10"),
-    *("libpcre2-8-0", "libselinux1", "dash", "coreutils", "grep", "sed", "findutils", "debianutils"),
+# What a program linked against glibc needs: a "distroless" image.
+LIBC = ("base-files", "base-passwd", "libc6", "libgcc-s1")
+# And a shell with the usual small commands, as CUDA's own base images have them.
+SHELL = (
+    *LIBC,
+    *("libc-bin", "libstdc++6", "libacl1", "libattr1", "libgmp10", "libpcre2-8-0", "libselinux1"),
+    *("dash", "coreutils", "grep", "sed", "findutils", "debianutils"),
 )
 LEFT_OUT = (
     "/usr/share/doc",
@@ -58,10 +61,10 @@ def file_layer(files: Mapping[str, Path]) -> Layer:
     return Layer(buffer.getvalue())
 
 
-def debian_layer(root: Path) -> Layer:
-    """The files of `PACKAGES`, out of a Debian root file system that has them installed."""
+def debian_layer(root: Path, packages: Sequence[str]) -> Layer:
+    """The files of Debian packages, out of a Debian root file system that has them installed."""
     buffer = io.BytesIO()
-    paths = dict(_package_paths(root))
+    paths = dict(_package_paths(root, packages))
     folders = {name for name, path in paths.items() if path.is_dir() and not path.is_symlink()} | set(FOLDERS)
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name in ("bin", "sbin", "lib", "lib64"):
@@ -77,10 +80,10 @@ def debian_layer(root: Path) -> Layer:
     return Layer(buffer.getvalue())
 
 
-def _package_paths(root: Path) -> Iterator[tuple[str, Path]]:
+def _package_paths(root: Path, packages: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """(path in the image, path here); /bin and the like are links into /usr, whatever the package says."""
     lists = root / "var/lib/dpkg/info"
-    for package in PACKAGES:
+    for package in packages:
         found = [p for p in (lists / f"{package}.list", lists / f"{package}:amd64.list") if p.exists()]
         if not found:
             raise FileNotFoundError(f"Debian package {package} is not installed in {root}")

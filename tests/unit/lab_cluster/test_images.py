@@ -50,11 +50,11 @@ def test_files_of_usr_merged_packages_lie_below_usr(tmp_path: Path) -> None:
     (tmp_path / "usr/bin").mkdir(parents=True)
     (tmp_path / "usr/bin/dash").write_bytes(b"")
     (tmp_path / "bin").symlink_to("usr/bin")
-    for package in layers.PACKAGES:
+    for package in layers.SHELL:
         (info / f"{package}.list").write_text(
             "/.\n/bin\n/bin/dash\n/usr/share/doc/gone\n" if package == "dash" else "/.\n"
         )
-    (tmp_path / "layer.tar").write_bytes(layers.debian_layer(tmp_path).content)
+    (tmp_path / "layer.tar").write_bytes(layers.debian_layer(tmp_path, layers.SHELL).content)
     with tarfile.open(tmp_path / "layer.tar") as archive:
         assert "usr/bin/dash" in archive.getnames()
         assert archive.getmember("bin").issym()
@@ -63,7 +63,7 @@ def test_files_of_usr_merged_packages_lie_below_usr(tmp_path: Path) -> None:
 
 def test_a_package_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="base-files"):
-        layers.debian_layer(tmp_path)
+        layers.debian_layer(tmp_path, layers.SHELL)
 
 
 def test_operands_have_the_names_of_the_collections_catalog() -> None:
