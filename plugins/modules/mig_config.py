@@ -277,9 +277,7 @@ def absent(module: AnsibleModule, mig: MigRun, keeper: MigKeeper) -> None:
     """Brings back what was there before the first kept wish, then forgets it."""
     extra = keeper.removal_steps()
     gpus = mig.observe() if extra else ()
-    wish = keeper.wish_before([g.uuid for g in gpus]) or MigWish(
-        selected_config="all-disabled", checkpoint={"gpus": []}
-    )
+    wish = keeper.wish_before([g.uuid for g in gpus], tuple(module.params["gpu_clients"]))
     outcome = mig.bring(wish, check=module.check_mode) if extra else Outcome(wish.decide(()), ())
     if extra and not module.check_mode and outcome.error is None:
         keeper.forget()
@@ -309,7 +307,7 @@ def work(module: AnsibleModule) -> None:
     host = HostRoot(module.params["host_root"])
     try:
         keeper = MigKeeper(host.where(STATE_DIRECTORY))
-        mig = MigRun(host, run, keeper.state, module.params["gpu_clients"])
+        mig = MigRun(host, run, keeper.state)
         if module.params["state"] == "absent":
             absent(module, mig, keeper)
         present(module, mig, keeper, make_wish(module.params, host))

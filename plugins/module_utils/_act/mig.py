@@ -118,11 +118,19 @@ def _create_gpu_instance(nvml: Nvml, operation: Operation) -> None:
     try:
         for width in new.widths:
             made.append(_create_compute(nvml, handle, width, new.profile.slices))
-    except NvmlFailure:
+    except NvmlFailure as failure:
+        _undo(nvml, handle, made, failure)
+        raise
+
+
+def _undo(nvml: Nvml, gpu_instance: Any, made: list[Any], why: NvmlFailure) -> None:
+    """Removes a GPU instance that is not what it should be; a refusal is told together with ``why``."""
+    try:
         for compute in made:
             nvml.call("nvmlComputeInstanceDestroy", compute)
-        nvml.call("nvmlGpuInstanceDestroy", handle)
-        raise
+        nvml.call("nvmlGpuInstanceDestroy", gpu_instance)
+    except NvmlFailure as refusal:
+        raise NvmlFailure(why.code, f"{why}; the GPU instance made for it stays, because {refusal}") from refusal
 
 
 def _create_compute_instance(nvml: Nvml, operation: Operation) -> None:

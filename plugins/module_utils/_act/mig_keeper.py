@@ -42,10 +42,10 @@ class MigKeeper:
         if self.steps(wish):
             self.state.save_wish(wish.document())
 
-    def wish_before(self, uuids: Sequence[str | None]) -> MigWish | None:
-        """What removal has to bring back for these GPUs; None where nothing was recorded for any."""
+    def wish_before(self, uuids: Sequence[str | None], gpu_clients: tuple[str, ...]) -> MigWish:
+        """What removal has to bring back for these GPUs; GPUs without a record are left alone."""
         rows = [row["before"] for uuid, row in self._owned.objects.items() if uuid in uuids]
-        return MigWish(checkpoint={"version": "v1", "gpus": rows}) if rows else None
+        return MigWish(checkpoint={"version": "v1", "gpus": rows}, gpu_clients=gpu_clients)
 
     def removal_steps(self) -> tuple[Step, ...]:
         """The step that removes the saved wish, or none."""

@@ -40,12 +40,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class MigRun:
-    """What a run works with. ``units`` are stopped around a change that disrupts; ``say`` is told each step."""
+    """What a run works with; ``say`` is told each step."""
 
     host: HostRoot
     run: Run
     state: MigState
-    units: Sequence[str] = ()
     say: Callable[[str], None] = lambda line: None
 
     def observe(self) -> tuple[MigGpu, ...]:
@@ -61,7 +60,7 @@ class MigRun:
         Raises NvmlFailure where NVML does not open at all; what fails later is the outcome's ``error``.
         """
         gpus = self.observe()
-        decision = wish.decide(gpus, pids_of_units(self.host, self.units))
+        decision = wish.decide(gpus, pids_of_units(self.host, wish.gpu_clients))
         first = Outcome(decision, gpus, bool(decision.operations), reboot_required=decision.reboot_required)
         if decision.error_kind:
             return replace(first, changed=False, error=(decision.error_kind, decision.plan.message()))
@@ -81,9 +80,9 @@ class MigRun:
         return replace(first, changed=bool(left))
 
     def _change(self, wish: MigWish, first: Outcome) -> Outcome:
-        disrupts = first.decision.plan.disrupts != "nothing"
+        units = wish.gpu_clients if first.decision.plan.disrupts != "nothing" else ()
         try:
-            with clients_stopped(self.run, self.units if disrupts else (), self.state):
+            with clients_stopped(self.run, units, self.state):
                 last = self._rounds(wish, first.decision)
         except MigFailure as failure:
             return replace(

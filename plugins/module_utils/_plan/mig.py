@@ -148,7 +148,7 @@ def _layout_errors(gpu: MigGpu, target: Target) -> list[Finding]:
     try:
         _layout(gpu, target)
     except NoLayoutError as error:
-        text = f"{gpu.label} cannot hold {wish_text(target)}: {error}"
+        text = f"{gpu.label} cannot hold the layout of {target.where}"
         return [mig_finding("infeasible_layout", text, wanted=wish_text(target), found=str(error))]
     return []
 

@@ -145,7 +145,7 @@ def _packings(
     """
     least = -(-sum(widths) // profile.slices)
     if least > profile.count:
-        raise NoLayoutError(f"{least} x {profile.name} wanted, the GPU holds at most {profile.count}")
+        raise NoLayoutError(f"{least} x {profile.name} needed, at most {profile.count} fit")
     found = sorted({tuple(sorted(p, reverse=True)) for p in _bins(widths, profile, ())}, key=len)
     tight = [p for p in found if len(p) == len(found[0])]
     for packing in found if any(i.profile == profile.name for i in current) else tight:
@@ -170,16 +170,16 @@ def _check_room(profiles: Sequence[MigProfile], needs: Sequence[tuple[MigProfile
     """Counts, memory units and engines; raises NoLayoutError with the first that is short."""
     for profile, bins in needs:
         if len(bins) > profile.count:
-            raise NoLayoutError(f"{len(bins)} x {profile.name} wanted, the GPU holds at most {profile.count}")
+            raise NoLayoutError(f"{len(bins)} x {profile.name} needed, at most {profile.count} fit")
     units = max((max(p.starts) + p.size for p in profiles), default=0)
     taken = sum(p.size * len(bins) for p, bins in needs)
     if taken > units:
-        raise NoLayoutError(f"{taken} memory units wanted, the GPU has {units}")
+        raise NoLayoutError(f"{taken} memory units needed, the GPU has {units}")
     whole = next((p for p in profiles if p.size == units), None)
     for kind, name in enumerate(ENGINES if whole else ()):
         used = sum(p.engines[kind] * len(bins) for p, bins in needs)
         if whole and used > whole.engines[kind]:
-            raise NoLayoutError(f"{used} {name} wanted, the GPU has {whole.engines[kind]}")
+            raise NoLayoutError(f"{used} {name} needed, the GPU has {whole.engines[kind]}")
 
 
 def _place(

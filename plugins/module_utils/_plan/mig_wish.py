@@ -21,13 +21,17 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class MigWish:
-    """Options of mig_config. Without ``config`` the layouts are those that need none (all-disabled, all-1g.5gb ...)."""
+    """Options of mig_config. Without ``config`` the layouts are those that need none (all-disabled, all-1g.5gb ...).
+
+    ``gpu_clients`` are systemd units that are stopped around a change that disrupts.
+    """
 
     config: Mapping[str, Any] | None = None
     selected_config: str | None = None
     mode_only: bool = False
     skip_reset: bool = False
     checkpoint: Mapping[str, Any] | None = None
+    gpu_clients: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Everything that can be wrong without looking at the GPUs. Raises ConfigError."""
@@ -71,6 +75,7 @@ class MigWish:
             "selected_config": self.selected_config,
             "mode_only": self.mode_only,
             "checkpoint": self.checkpoint,
+            "gpu_clients": list(self.gpu_clients),
         }
 
 
@@ -85,4 +90,5 @@ def parse_wish(document: Any) -> MigWish:
         selected_config=document.get("selected_config"),
         mode_only=bool(document.get("mode_only")),
         checkpoint=document.get("checkpoint"),
+        gpu_clients=tuple(document.get("gpu_clients") or ()),
     )

@@ -78,12 +78,12 @@ def test_layout_on_an_empty_gpu(counts, places):
 
 
 INFEASIBLE = {
-    "over the count": ({"1g.5gb": 8}, "8 x 1g.5gb wanted, the GPU holds at most 7"),
+    "over the count": ({"1g.5gb": 8}, "8 x 1g.5gb needed, at most 7 fit"),
     "two with media engines": ({"1g.5gb+me": 2}, "at most 1"),
-    "two halves and one more": ({"3g.20gb": 2, "1g.5gb": 1}, "9 memory units wanted, the GPU has 8"),
+    "two halves and one more": ({"3g.20gb": 2, "1g.5gb": 1}, "9 memory units needed, the GPU has 8"),
     "whole and anything": ({"7g.40gb": 1, "1g.5gb": 1}, "memory units"),
     "no way to arrange": ({"4g.20gb": 1, "2g.10gb": 1, "1g.5gb": 2, "1g.5gb+me": 1}, "memory units|no arrangement"),
-    "far too many compute instances": ({"1c.3g.20gb": 500}, "167 x 3g.20gb wanted"),
+    "far too many compute instances": ({"1c.3g.20gb": 500}, "167 x 3g.20gb needed"),
 }
 
 
@@ -95,7 +95,7 @@ def test_impossible_layouts_say_why(counts, reason):
 
 def test_engines_bind():
     a30 = find_model("20B7").profiles
-    with pytest.raises(NoLayoutError, match="JPEG engines wanted, the GPU has 1"):
+    with pytest.raises(NoLayoutError, match="JPEG engines needed, the GPU has 1"):
         find_layout(a30, [], wanted({"1g.6gb+me": 1, "2g.12gb+me": 1}))
 
 
@@ -225,7 +225,10 @@ def test_fixed_starts():
 
 @pytest.mark.parametrize(
     ("places", "reason"),
-    [([("3g.20gb", 2, (3,))], "cannot start at 2"), ([("3g.20gb", 0, (3,)), ("1g.5gb", 3, (1,))], "overlaps 3g.20gb@0")],
+    [
+        ([("3g.20gb", 2, (3,))], "cannot start at 2"),
+        ([("3g.20gb", 0, (3,)), ("1g.5gb", 3, (1,))], "overlaps 3g.20gb@0"),
+    ],
 )
 def test_illegal_fixed_starts(places, reason):
     with pytest.raises(NoLayoutError, match=reason):

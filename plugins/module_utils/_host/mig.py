@@ -1,0 +1,72 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""gpu-fleet-host mig: brings the GPUs back to the saved MIG layout. Private to this collection."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from .._act.lock import LockedError, host_lock
+from .._act.mig_run import MigRun, Outcome
+from .._act.mig_state import MigState, MigStateError
+from .._observe.command import run as run_command
+from .._observe.files import HostRoot
+from .._observe.nvml import HelperMissing, NvmlFailure
+from .._plan.mig_config_file import ConfigError
+from .._plan.mig_wish import MigWish, parse_wish
+
+DONE, FAILED, NOT_YET = 0, 1, 75
+
+# The driver of a just booted or just updated host may still be loading.
+WAIT_SECONDS = 60.0
+PAUSE_SECONDS = 2.0
+
+
+def run() -> int:
+    """Exit status: 0 done or nothing saved, 1 failed, 75 the driver is not loaded after a minute."""
+    state = MigState()
+    try:
+        document = state.wish()
+        if document is None:
+            print("mig: no layout is saved, nothing to do")
+            return DONE
+        with host_lock():
+            outcome = _bring(MigRun(HostRoot(), run_command, state, say=_say), parse_wish(document))
+    except NvmlFailure as failure:
+        return _fail(str(failure), NOT_YET if failure.kind == "driver_not_loaded" else FAILED)
+    except (ConfigError, HelperMissing, LockedError, MigStateError, OSError) as error:
+        return _fail(str(error))
+    return _report(outcome)
+
+
+def _bring(mig: MigRun, wish: MigWish) -> Outcome:
+    """Waits for the driver, then does it. Raises NvmlFailure where the driver does not come."""
+    end = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            return mig.bring(wish)
+        except NvmlFailure as failure:
+            if failure.kind != "driver_not_loaded" or time.monotonic() >= end:
+                raise
+        time.sleep(PAUSE_SECONDS)
+
+
+def _report(outcome: Outcome) -> int:
+    if outcome.reboot_required:
+        _say("a mode change waits for a reboot")
+    if outcome.error is not None:
+        kind, message = outcome.error
+        return _fail(f"{kind}: {message}")
+    _say(f"{len(outcome.decision.operations)} steps, the layout is as saved")
+    return DONE
+
+
+def _say(line: str) -> None:
+    print(f"mig: {line}", flush=True)
+
+
+def _fail(message: str, status: int = FAILED) -> int:
+    print(f"mig: {message}", file=sys.stderr, flush=True)
+    return status
