@@ -1,0 +1,160 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decides what in the toolkit's config.toml has to change. Private to this collection."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._catalog.toolkit_config import FREE_LDCONFIG, LDCONFIG, SETTINGS, Setting
+from .engine import ABSENT, Document, EnginePlan, FileChange, Owned, is_created, lookup, make_plan, prune, table, undo
+from .model import Finding
+
+WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+SOURCE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html"
+
+
+@dataclass(frozen=True)
+class ConfigState:
+    """The file, parsed; None where it is absent. ``error``: why it cannot be parsed."""
+
+    document: Document | None
+    error: str = ""
+    owned: tuple[Owned, ...] = field(default_factory=tuple)
+
+
+def plan_toolkit_config(path: str, state_wanted: str, settings: Mapping[str, Any], state: ConfigState) -> EnginePlan:
+    """``settings``: dotted name -> value; None takes the key out, so that the toolkit's default holds.
+
+    With ``state_wanted`` absent, every value that this collection has set goes back to what it was.
+    """
+    if state.error:
+        return make_plan((), [_unreadable(path, state.error)])
+    if state_wanted == ABSENT:
+        return make_plan([FileChange(path, state.document, _without_ours(path, state), "state is absent")])
+    values, findings = cast_settings(settings)
+    try:
+        after = _with(state.document or {}, values)
+    except TypeError as error:
+        return make_plan((), [*findings, _unreadable(path, str(error))])
+    findings += _ldconfig(path, after)
+    reason = "the settings are wanted so"
+    change = FileChange(path, state.document, after if after or state.document is not None else None, reason)
+    return make_plan([change], findings)
+
+
+def cast_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
+    """Values in the types that the toolkit wants (survey answers are texts; lists may be given with colons between)."""
+    values: dict[str, Any] = {}
+    findings: list[Finding] = []
+    for name, value in settings.items():
+        row = SETTINGS.get(name)
+        if row is None:
+            findings.append(_unknown(name))
+            values[name] = value
+            continue
+        values[name] = None if value is None else _cast(row, value)
+        if value is not None and not _fits(row, values[name]):
+            findings.append(_refused(name, value, row))
+    return values, findings
+
+
+def current(settings: Mapping[str, Any], document: Document | None) -> dict[str, Any]:
+    """Dotted name -> value that the file has now, None for a key that it lacks."""
+    return {name: lookup(document, *name.split(".")) for name in settings}
+
+
+def _cast(row: Setting, value: Any) -> Any:
+    if row.kind == "bool" and isinstance(value, str):
+        return WORDS.get(value.strip().lower(), value)
+    if row.kind == "list" and isinstance(value, str):
+        return [part for part in value.split(":") if part]
+    return value
+
+
+def _fits(row: Setting, value: Any) -> bool:
+    if row.kind == "bool":
+        return isinstance(value, bool)
+    if row.kind == "list":
+        return isinstance(value, list) and all(isinstance(part, str) for part in value)
+    return isinstance(value, str) and (not row.values or value in row.values)
+
+
+def _with(document: Document, values: Mapping[str, Any]) -> Document:
+    after = copy.deepcopy(document)
+    for name, value in values.items():
+        *parents, key = name.split(".")
+        if value is None:
+            parent = lookup(after, *parents) if parents else after
+            if isinstance(parent, dict):
+                parent.pop(key, None)
+        else:
+            table(after, *parents)[key] = value
+    return prune(after, document)
+
+
+def _without_ours(path: str, state: ConfigState) -> Document | None:
+    if state.document is None:
+        return None
+    after = undo(state.document, [o for o in state.owned if o.path == path])
+    return None if not after and is_created(path, state.owned) else after
+
+
+def _ldconfig(path: str, after: Document) -> list[Finding]:
+    value = lookup(after, *LDCONFIG.split("."))
+    free = lookup(after, *FREE_LDCONFIG.split("."))
+    if not isinstance(value, str) or value.startswith("@") or free is True:
+        return []
+    return [
+        Finding(
+            id="GPU-CTR-108",
+            severity="error",
+            summary="the toolkit would run ldconfig out of the container, and refuses to start containers so",
+            wanted=f"{LDCONFIG} that begins with @ (the host's program)",
+            found=f"{LDCONFIG} = {value} ({path})",
+            remedy=f"set {LDCONFIG} to @{value}, or {FREE_LDCONFIG} to true",
+            source="CVE-2024-0132; " + SOURCE,
+        )
+    ]
+
+
+def _unreadable(path: str, error: str) -> Finding:
+    return Finding(
+        id="GPU-CTR-109",
+        severity="error",
+        summary=f"the toolkit's configuration cannot be read: {error}",
+        wanted=f"TOML in {path}",
+        found=error,
+        remedy=f"repair {path} by hand, or remove it and run: nvidia-ctk config --in-place",
+        source=SOURCE,
+    )
+
+
+def _unknown(name: str) -> Finding:
+    return Finding(
+        id="GPU-CTR-110",
+        severity="warning",
+        summary=f"the toolkit 1.20 does not know the setting {name}",
+        wanted="one of the keys that nvidia-ctk config default prints",
+        found=f"settings: {name}",
+        remedy="correct the name, or leave it if a later toolkit knows it",
+        source=SOURCE,
+    )
+
+
+def _refused(name: str, value: Any, row: Setting) -> Finding:
+    kinds = {"bool": "true or false", "list": "a list of texts", "str": "a text"}
+    wanted = f"one of {', '.join(row.values)}" if row.values else kinds[row.kind]
+    return Finding(
+        id="GPU-CTR-111",
+        severity="error",
+        summary=f"the setting {name} cannot be {value!r}",
+        wanted=f"{name}: {wanted}",
+        found=f"settings: {name}: {value!r}",
+        remedy=f"set {name} to {wanted}",
+        source=SOURCE,
+    )
