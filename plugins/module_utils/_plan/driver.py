@@ -15,7 +15,7 @@ from . import driver_findings as findings
 from .ask import Answer, Ask
 from .driver_wish import DriverWish
 from .facts import AptSource, DriverVersion, Kernel, OsRelease, Package, PciFunction, Resolution, Service
-from .flavour import decide_flavour, gpus_of
+from .flavour import NO_GPU, decide_flavour, gpus_of
 from .model import Step
 from .modules import (
     LOADED,
@@ -87,7 +87,7 @@ def decide_driver(wish: DriverWish, host: DriverHost, *, answer: Answer | None =
     if wish.state == "absent":
         return _absent(wish, host, answer)
     if not gpus:
-        return DriverDecision(ignored="no NVIDIA GPU on the PCI bus (/sys/bus/pci/devices)")
+        return DriverDecision(ignored=NO_GPU)
     blocked = findings.find_unsupported(host.os, host.kernel)
     branch = branches.branch_of(wish.branch)
     if blocked or branch is None:

@@ -18,6 +18,7 @@ from .model import Finding
 
 AUTO, OPEN, PROPRIETARY = "auto", gpus.OPEN, gpus.PROPRIETARY
 SOURCE = gpus.INSTALLER
+NO_GPU = "no NVIDIA GPU on the PCI bus (/sys/bus/pci/devices)"
 
 
 @dataclass(frozen=True)

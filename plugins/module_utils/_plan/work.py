@@ -81,5 +81,5 @@ def _kind(text: str | None) -> str | None:
     """Enough of a file for people: a short text as it is, a longer one by its number of lines and its last line."""
     if text is None:
         return None
-    lines = text.strip().splitlines()
+    lines = [line for line in text.strip().splitlines() if not line.startswith("#")]
     return "; ".join(lines) if len(lines) <= 6 else f"{len(lines)} lines"
