@@ -233,7 +233,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._act.bring_about import bring_about
 from ..module_utils._act.cdi import CdiSpecs, WishError
 from ..module_utils._act.lock import LockedError, host_lock
-from ..module_utils._observe.cdi_gpus import gpu_reader
+from ..module_utils._observe.cdi_gpus import read_gpus
 from ..module_utils._observe.cdi_specs import yaml_loader
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.helpers import find_helper
@@ -292,7 +292,7 @@ def run(module: AnsibleModule) -> dict[str, Any]:
     """Observe, plan, apply, prove."""
     options, found = module.params, helpers(module)
     wish, host = make_wish(options), HostRoot(options["host_root"])
-    specs = CdiSpecs(host, wish, read_gpus=gpu_reader(found["pynvml"]), load=yaml_loader(found["yaml"]))
+    specs = CdiSpecs(host, wish, read_gpus=read_gpus, load=yaml_loader(found["yaml"]))
     if options["state"] == "absent":
         result = bring_about(
             module,

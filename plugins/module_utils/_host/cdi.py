@@ -9,7 +9,7 @@ import sys
 
 from .._act.cdi import CdiSpecs, WishError, read_wishes
 from .._act.lock import PATH, LockedError, host_lock
-from .._observe.cdi_gpus import gpu_reader
+from .._observe.cdi_gpus import read_gpus
 from .._observe.cdi_specs import yaml_loader
 from .._observe.files import HostRoot
 from .._observe.helpers import find_helper
@@ -32,7 +32,7 @@ def run(*, host_root: str = "/", lock: str = PATH) -> int:
             wishes = [make_wish(options) for options in read_wishes(host, load)]
             if not wishes:
                 print(f"nothing to do: {WISH_PATH} names no spec")
-            specs = [(w, CdiSpecs(host, w, read_gpus=gpu_reader(pynvml), load=load)) for w in wishes]
+            specs = [(w, CdiSpecs(host, w, read_gpus=read_gpus, load=load)) for w in wishes]
             return max((_bring_about(wish, spec) for wish, spec in specs), default=0)
     except (OSError, LockedError, WishError) as error:
         return _fail(str(error))

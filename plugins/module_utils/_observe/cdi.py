@@ -27,12 +27,16 @@ WSL_STORES = "/usr/lib/wsl/drivers"
 
 @dataclass(frozen=True)
 class NvmlView:
-    """What NVML said: driver version and GPUs, or the error. ``absent``: the driver is not installed or not loaded."""
+    """What NVML said: driver version and GPUs, or the error. ``absent``: the driver is not installed or not loaded.
+
+    ``lost``: a sentence for each GPU that NVML counts but cannot open.
+    """
 
     version: str | None = None
     gpus: tuple[Gpu, ...] = ()
     error: str | None = None
     absent: bool = False
+    lost: tuple[str, ...] = ()
 
 
 def read_cdi_host(host: HostRoot, wish: CdiWish, read_gpus: Callable[[], NvmlView]) -> CdiHost:
@@ -51,6 +55,7 @@ def read_cdi_host(host: HostRoot, wish: CdiWish, read_gpus: Callable[[], NvmlVie
         gpus=nvml.gpus,
         nvml_error=nvml.error,
         nvml_absent=nvml.absent,
+        lost=nvml.lost,
         driver=_read_driver(host, wish, mode, nvml),
         nodes=nodes,
         drm={a: read_drm_names(host, a) for a in addresses},

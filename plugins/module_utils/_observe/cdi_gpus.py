@@ -6,83 +6,84 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from .._plan.cdi_host import Gpu, MigDevice
 from .cdi import NvmlView
+from .nvml import (
+    ABSENT,
+    DRIVER_NOT_LOADED,
+    INVALID_ARGUMENT,
+    LIBRARY_NOT_FOUND,
+    NOT_FOUND,
+    Nvml,
+    NvmlFailure,
+    open_nvml,
+    sysfs_address,
+    text_of,
+)
 
 # "NVIDIA H100 80GB HBM3 MIG 1c.3g.40gb+me": the profile is the end of a MIG device's name.
 PROFILE = re.compile(r" MIG (\S+)$")
 
-
-def gpu_reader(pynvml: Any) -> Callable[[], NvmlView]:
-    """A reader that opens NVML once. ``pynvml`` is the package of nvidia-ml-py."""
-
-    def read() -> NvmlView:
-        try:
-            pynvml.nvmlInit()
-        except pynvml.NVMLError as error:
-            missing = error.value in (pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, pynvml.NVML_ERROR_DRIVER_NOT_LOADED)
-            return NvmlView(error=str(error), absent=missing)
-        try:
-            return NvmlView(version=_text(pynvml.nvmlSystemGetDriverVersion()), gpus=tuple(_gpus(pynvml)))
-        except pynvml.NVMLError as error:
-            return NvmlView(error=str(error))
-        finally:
-            pynvml.nvmlShutdown()
-
-    return read
+# NVML_GPU_INSTANCE_PROFILE_*_GFX (nvml.h), in the order 1, 2, 4 and 3 slices. Not every driver has them in the device's name.
+GFX_PROFILES = (0x0A, 0x0B, 0x0C, 0x11)
 
 
-def _gpus(nvml: Any) -> Iterator[Gpu]:
-    for index in range(nvml.nvmlDeviceGetCount()):
-        handle = nvml.nvmlDeviceGetHandleByIndex(index)
-        enabled = _supported(nvml, lambda h: nvml.nvmlDeviceGetMigMode(h)[0], handle) == nvml.NVML_DEVICE_MIG_ENABLE
-        yield Gpu(
-            index=index,
-            minor=nvml.nvmlDeviceGetMinorNumber(handle),
-            uuid=_text(nvml.nvmlDeviceGetUUID(handle)),
-            name=_text(nvml.nvmlDeviceGetName(handle)),
-            pci_address=_pci_address(nvml, handle),
-            mig_enabled=enabled,
-            mig_devices=tuple(_mig_devices(nvml, handle)) if enabled else (),
-        )
+def read_gpus() -> NvmlView:
+    """Driver version, GPUs and MIG devices; or why NVML does not answer. Raises HelperMissing."""
+    try:
+        with open_nvml() as nvml:
+            handles = list(enumerate(nvml.gpus()))
+            lost = tuple(f"GPU {i}: {h}" for i, h in handles if isinstance(h, NvmlFailure))
+            gpus = tuple(_gpu(nvml, i, h) for i, h in handles if not isinstance(h, NvmlFailure))
+            return NvmlView(version=text_of(nvml.call("nvmlSystemGetDriverVersion")), gpus=gpus, lost=lost)
+    except NvmlFailure as failure:
+        return NvmlView(error=str(failure), absent=failure.code in (LIBRARY_NOT_FOUND, DRIVER_NOT_LOADED))
 
 
-def _mig_devices(nvml: Any, parent: Any) -> Iterator[MigDevice]:
-    for index in range(nvml.nvmlDeviceGetMaxMigDeviceCount(parent)):
-        try:
-            handle = nvml.nvmlDeviceGetMigDeviceHandleByIndex(parent, index)
-        except (nvml.NVMLError_NotFound, nvml.NVMLError_InvalidArgument):
-            # Indices have gaps where no MIG device is.
+def _gpu(nvml: Nvml, index: int, handle: Any) -> Gpu:
+    mode, pci = nvml.ask("nvmlDeviceGetMigMode", handle), nvml.ask("nvmlDeviceGetPciInfo", handle)
+    enabled = bool(mode and mode[0])
+    return Gpu(
+        index=index,
+        minor=nvml.call("nvmlDeviceGetMinorNumber", handle),
+        uuid=text_of(nvml.call("nvmlDeviceGetUUID", handle)) or "",
+        name=text_of(nvml.call("nvmlDeviceGetName", handle)) or "",
+        pci_address=None if pci is None else sysfs_address(pci.busId),
+        mig_enabled=enabled,
+        mig_devices=tuple(_mig_devices(nvml, handle)) if enabled else (),
+    )
+
+
+def _mig_devices(nvml: Nvml, parent: Any) -> Iterator[MigDevice]:
+    graphics = _graphics_profiles(nvml, parent)
+    for index in range(nvml.call("nvmlDeviceGetMaxMigDeviceCount", parent)):
+        # Indices have gaps where no MIG device is.
+        handle = nvml.ask("nvmlDeviceGetMigDeviceHandleByIndex", parent, index, absent=(NOT_FOUND, INVALID_ARGUMENT))
+        if handle is None:
             continue
-        name = PROFILE.search(_text(nvml.nvmlDeviceGetName(handle)))
+        instance = nvml.call("nvmlDeviceGetGpuInstanceId", handle)
+        named = PROFILE.search(text_of(nvml.call("nvmlDeviceGetName", handle)) or "")
+        profile = named.group(1) if named else ""
+        if "gfx" not in profile and graphics and _profile_of(nvml, parent, instance) in graphics:
+            profile += "+gfx"
         yield MigDevice(
             index=index,
-            uuid=_text(nvml.nvmlDeviceGetUUID(handle)),
-            gpu_instance=nvml.nvmlDeviceGetGpuInstanceId(handle),
-            compute_instance=nvml.nvmlDeviceGetComputeInstanceId(handle),
-            profile=name.group(1) if name else "",
+            uuid=text_of(nvml.call("nvmlDeviceGetUUID", handle)) or "",
+            gpu_instance=instance,
+            compute_instance=nvml.call("nvmlDeviceGetComputeInstanceId", handle),
+            profile=profile,
         )
 
 
-def _pci_address(nvml: Any, handle: Any) -> str | None:
-    info = _supported(nvml, nvml.nvmlDeviceGetPciInfo, handle)
-    if info is None:
-        return None
-    domain, _, rest = _text(info.busId).lower().partition(":")
-    # NVML writes domains with eight digits, sysfs with at least four.
-    return f"{int(domain, 16):04x}:{rest}"
+def _graphics_profiles(nvml: Nvml, gpu: Any) -> set[int]:
+    """Ids of the profiles with graphics that this GPU has."""
+    none = (*ABSENT, INVALID_ARGUMENT)
+    found = (nvml.ask("nvmlDeviceGetGpuInstanceProfileInfo", gpu, n, absent=none) for n in GFX_PROFILES)
+    return {info.id for info in found if info is not None}
 
 
-def _supported(nvml: Any, ask: Callable[[Any], Any], handle: Any) -> Any:
-    """The answer, or None where this GPU or this library cannot say."""
-    try:
-        return ask(handle)
-    except (nvml.NVMLError_NotSupported, nvml.NVMLError_FunctionNotFound):
-        return None
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+def _profile_of(nvml: Nvml, gpu: Any, instance: int) -> int:
+    return int(nvml.call("nvmlGpuInstanceGetInfo", nvml.call("nvmlDeviceGetGpuInstanceById", gpu, instance)).profileId)

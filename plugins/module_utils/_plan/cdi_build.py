@@ -78,6 +78,7 @@ def _remarks(wish: CdiWish, host: CdiHost, spec: Document) -> tuple[Finding, ...
     has_hooks = any(e.get("hooks") for e in everything)
     missing = [f"/dev/nvidia{g.minor}" for g in host.gpus if f"/dev/nvidia{g.minor}" not in host.nodes]
     found = [say.node_missing(path) for path in missing] if host.mode == "nvml" else []
+    found += [say.gpu_lost(sentence) for sentence in host.lost]
     return tuple(found + ([say.hook_missing(host.hook_path)] if has_hooks and not host.hook_found else []))
 
 

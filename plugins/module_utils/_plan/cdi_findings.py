@@ -109,6 +109,19 @@ def node_missing(path: str) -> Finding:
     )
 
 
+def gpu_lost(sentence: str) -> Finding:
+    """NVML counts a GPU that it cannot open; the spec is made for the others."""
+    return Finding(
+        id="GPU-CDI-114",
+        severity="warning",
+        summary="a GPU does not answer, so the spec is without it",
+        wanted="every GPU that NVML counts can be opened",
+        found=sentence,
+        remedy="look for its Xid errors (journalctl -k --grep Xid), then reset the GPU or reboot",
+        source="https://docs.nvidia.com/deploy/xid-errors/",
+    )
+
+
 def unknown_device(wanted: str, there: Iterable[str]) -> Finding:
     """An option names what the host lacks."""
     return Finding(

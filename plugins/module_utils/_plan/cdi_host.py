@@ -113,6 +113,7 @@ class CdiHost:
     gpus: tuple[Gpu, ...] = ()
     nvml_error: str | None = None
     nvml_absent: bool = False
+    lost: tuple[str, ...] = ()
     driver: DriverFiles = field(default_factory=DriverFiles)
     nodes: Mapping[str, Node] = field(default_factory=dict)
     drm: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -122,4 +123,3 @@ class CdiHost:
     hook_found: bool = True
     storage_mounts: tuple[File, ...] = ()
     wsl: WslFiles | None = None
-    tegra: object = None
