@@ -1,0 +1,73 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Carries out the plan of the module gpu.fleet.operand through kubernetes.core.k8s, and reads again to prove it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.kinds import MANAGER
+
+OPTIONS = ("name", "objects", "force_conflicts")
+CONFLICT = re.compile(r'conflict with \\*"([^"\\]+)\\*"')
+
+
+class ActionModule(ActionBase):
+    """An unchanged cluster costs one run of the module, which only reads."""
+
+    _supports_check_mode = True
+    _supports_diff = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The module's result; ``failed`` with the other field manager's name where there was a conflict."""
+        result = super().run(tmp, task_vars)
+        variables = task_vars or {}
+        planned = self._execute_module(task_vars=variables)
+        apply, delete = planned.pop("apply", []), planned.pop("delete", [])
+        result.update(planned)
+        if planned.get("changed") and not self._task.check_mode:
+            result.update(self._carry_out(apply, delete, variables))
+        self._remove_tmp_path(self._connection._shell.tmpdir)
+        return result
+
+    def _carry_out(self, apply: list[Any], delete: list[Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Empty, or what fails the task."""
+        for arguments in self._writes(apply, delete):
+            written = self._execute_module("kubernetes.core.k8s", {**self._access(), **arguments}, task_vars=task_vars)
+            if written.get("failed"):
+                return {"failed": True, "msg": conflict_message(str(written.get("msg")))}
+        proof = self._execute_module(task_vars=task_vars)
+        if proof.get("failed"):
+            return {"failed": True, "msg": proof.get("msg")}
+        left = proof["plan"]["steps"]
+        if left:
+            step = left[0]
+            return {"failed": True, "msg": f"{step['target']} was written, but is still different: {step['before']}"}
+        return {}
+
+    def _writes(self, apply: list[Any], delete: list[Any]) -> list[dict[str, Any]]:
+        force = bool(self._task.args.get("force_conflicts", False))
+        server_side = {"field_manager": MANAGER, "force_conflicts": force}
+        calls = []
+        if apply:
+            calls.append({"resource_definition": apply, "apply": True, "server_side_apply": server_side, "wait": False})
+        if delete:
+            calls.append({"resource_definition": delete, "state": "absent", "wait": False})
+        return calls
+
+    def _access(self) -> dict[str, Any]:
+        """The task's options of authentication, which both modules share."""
+        return {k: v for k, v in self._task.args.items() if k not in OPTIONS}
+
+
+def conflict_message(text: str) -> str:
+    """A refused server-side apply as one sentence; any other message unchanged."""
+    managers = sorted(set(CONFLICT.findall(text)))
+    if not managers:
+        return text
+    names = ", ".join(managers)
+    return f"fields belong to field manager {names}; remove them there, or set force_conflicts: true to take them over: {text}"

@@ -1,0 +1,89 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cluster, as modules on the controller see it. Private to this collection.
+
+Where the cluster is and who we are there comes from kubernetes.core: the same options, K8S_AUTH_* variables and kubeconfig.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.kubernetes.core.plugins.module_utils.args_common import AUTH_ARG_SPEC
+from ansible_collections.kubernetes.core.plugins.module_utils.k8s.client import get_api_client
+from ansible_collections.kubernetes.core.plugins.module_utils.k8s.core import AnsibleK8SModule
+from ansible_collections.kubernetes.core.plugins.module_utils.k8s.exceptions import CoreException
+
+try:
+    from kubernetes.client.exceptions import ApiException
+    from urllib3.exceptions import HTTPError
+except ImportError:
+    # AnsibleK8SModule names the missing package.
+    ApiException = HTTPError = OSError
+
+from ._catalog.kinds import BY_NAME, MANAGER
+
+MERGE_PATCH = "application/merge-patch+json"
+
+
+class ClusterError(Exception):
+    """A request that failed; the message names the path, the status and the API server's own reason."""
+
+
+def cluster_module(options: Mapping[str, Any]) -> AnsibleK8SModule:
+    """A module with kubernetes.core's options of authentication and ``options``."""
+    return AnsibleK8SModule(argument_spec={**AUTH_ARG_SPEC, **options}, supports_check_mode=True)
+
+
+class Cluster:
+    """Reads by list calls, one a kind; writes by patches."""
+
+    def __init__(self, module: AnsibleK8SModule) -> None:
+        """Raises ClusterError where no cluster is configured or it cannot be reached."""
+        try:
+            self._client = get_api_client(module=module).client
+        except (CoreException, HTTPError, ApiException) as error:
+            raise ClusterError(
+                f"the cluster cannot be reached: {error}; set K8S_AUTH_KUBECONFIG or KUBECONFIG"
+            ) from error
+
+    def list(self, kind: str, *, selector: str = "") -> list[dict[str, Any]]:
+        """All objects of a kind in all namespaces, with ``selector`` those with these labels."""
+        query = {"labelSelector": selector} if selector else {}
+        items = self.get(BY_NAME[kind].path, query)["items"]
+        return [{"kind": kind, "apiVersion": BY_NAME[kind].api_version, **item} for item in items]
+
+    def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The JSON document at ``path``. Raises ClusterError."""
+        return json.loads(self.text(path, query))
+
+    def text(self, path: str, query: Mapping[str, Any] | None = None, *, timeout: float = 30.0) -> str:
+        """The plain answer at ``path``: logs, or what a pod serves through the API server's proxy. Raises ClusterError."""
+        return self._call("GET", path, query=dict(query or {}), timeout=timeout)
+
+    def patch(self, path: str, body: Mapping[str, Any]) -> None:
+        """Merges ``body`` (RFC 7386: null removes) as field manager gpu.fleet. Raises ClusterError."""
+        self._call("PATCH", path, query={"fieldManager": MANAGER}, body=dict(body))
+
+    def _call(self, method: str, path: str, *, query: dict[str, Any], body: Any = None, timeout: float = 30.0) -> str:
+        params: dict[str, Any] = {"header_params": {"Accept": "*/*"}, "query_params": list(query.items())}
+        if body is not None:
+            params["content_type"] = MERGE_PATCH
+        try:
+            answer = self._client.request(method, path, body=body, serialize=False, _request_timeout=timeout, **params)
+        except ApiException as error:
+            raise ClusterError(f"{method} {path}: {error.status} {_reason(error)}") from error
+        except HTTPError as error:
+            raise ClusterError(f"{method} {path}: {error}") from error
+        return answer.data.decode("utf-8", "replace")
+
+
+def _reason(error: Any) -> str:
+    """The API server's own message, else the HTTP reason."""
+    try:
+        return str(json.loads(error.body)["message"])
+    except (ValueError, KeyError, TypeError):
+        return str(error.reason)

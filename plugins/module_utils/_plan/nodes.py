@@ -1,0 +1,133 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decides which node of the cluster a host is, and what its labels have to be. Private to this collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import labels as rules
+from .model import Finding, Plan, Step
+from .resources import countable, predict_resources
+
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host of the inventory.
+
+    ``state`` is ready, not_ready (no operand may land), ignored (no GPU) or planned (check mode). ``node`` is an explicit
+    node name, empty for none; ``names``, then ``addresses`` are tried. ``facts`` is the result of gpu_info, else empty.
+    """
+
+    name: str
+    node: str
+    names: tuple[str, ...]
+    addresses: tuple[str, ...]
+    state: str
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class NodeWish:
+    """What a node has to show. ``changed`` is the patch of its labels, ``gpus`` are UUIDs.
+
+    ``operands``: whether operands may land; where not though the host is ready, ``reason`` says why.
+    """
+
+    host: str
+    node: str
+    labels: Mapping[str, str | None]
+    changed: Mapping[str, str | None]
+    resources: Mapping[str, int]
+    gpus: tuple[str, ...]
+    operands: bool
+    reason: str
+
+
+def match_node(host: Host, nodes: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The node of a host: by its explicit name, else by name, else by address. None where there is none."""
+    seen = list(nodes)
+    by_name = {n["metadata"]["name"]: n for n in seen}
+    if host.node:
+        return by_name.get(host.node)
+    by_label = {(n["metadata"].get("labels") or {}).get(HOSTNAME_LABEL): n for n in seen}
+    by_address = {a["address"]: n for n in seen for a in (n.get("status") or {}).get("addresses") or ()}
+    for table, keys in ((by_name, host.names), (by_label, host.names), (by_address, host.addresses)):
+        for key in keys:
+            if key in table:
+                return table[key]
+    return None
+
+
+def plan_nodes(
+    hosts: Sequence[Host], nodes: Sequence[Mapping[str, Any]], *, mig_strategy: str
+) -> tuple[Plan, tuple[NodeWish, ...]]:
+    """One step for every node whose labels have to change. A host without a node is a warning: it may have no kubelet."""
+    steps: list[Step] = []
+    findings: list[Finding] = []
+    wishes: list[NodeWish] = []
+    for host in hosts:
+        node = match_node(host, nodes)
+        if node is None:
+            findings.append(_no_node(host, nodes))
+            continue
+        wish, found = _wish(host, node, mig_strategy)
+        wishes.append(wish)
+        findings.extend(found)
+        if wish.changed:
+            steps.append(_step(wish, node))
+    return Plan(tuple(steps), tuple(findings)), tuple(wishes)
+
+
+def _wish(host: Host, node: Mapping[str, Any], mig_strategy: str) -> tuple[NodeWish, tuple[Finding, ...]]:
+    meta = node["metadata"]
+    current = meta.get("labels") or {}
+    known = host.state == "ready"
+    predicted = rules.predict_labels(host.facts, mig_strategy=mig_strategy) if known else {}
+    gpus = countable(host.facts["gpus"]) if known else []
+    resources, findings = predict_resources(gpus, mig_strategy=mig_strategy, host=host.name)
+    refused = "; ".join(f.sentence() for f in findings if f.severity == "error")
+    deploy = rules.deploy_labels(
+        current,
+        present=host.state != "ignored",
+        ready=host.state in ("ready", "planned") and not refused,
+        mig_capable=rules.is_mig_capable(current, predicted),
+    )
+    wanted = {**(rules.gfd_labels(current, predicted) if known else {}), **deploy}
+    changed = rules.changed_labels(current, wanted, annotations=meta.get("annotations") or {})
+    return NodeWish(
+        host=host.name,
+        node=meta["name"],
+        labels=wanted,
+        changed=changed,
+        resources=resources,
+        gpus=tuple(g["uuid"] for g in gpus),
+        operands=known and not refused,
+        reason=refused,
+    ), findings
+
+
+def _step(wish: NodeWish, node: Mapping[str, Any]) -> Step:
+    current = node["metadata"].get("labels") or {}
+    before = ", ".join(f"{k}={current[k]}" for k in wish.changed if k in current) or None
+    after = ", ".join(f"{k}={v}" for k, v in wish.changed.items() if v is not None) or None
+    return Step("label", f"Node {wish.node}", before, after, f"{len(wish.changed)} labels follow from host {wish.host}")
+
+
+def _no_node(host: Host, nodes: Sequence[Mapping[str, Any]]) -> Finding:
+    tried = f"node {host.node}" if host.node else f"a node called or at {', '.join((*host.names, *host.addresses))}"
+    shown = ", ".join(n["metadata"]["name"] for n in nodes[:5])
+    return Finding(
+        id="GPU-K8S-104",
+        severity="error" if host.node else "warning",
+        summary=f"host {host.name} is no node of the cluster",
+        wanted=f"{tried} (inventory)",
+        found=f"{len(nodes)} nodes: {shown}{', ...' if len(nodes) > 5 else ''} (API server)",
+        remedy=f"set gpu_fleet_node_name of {host.name}, or join the host to the cluster",
+        source="gpu.fleet",
+    )

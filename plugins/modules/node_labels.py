@@ -1,0 +1,193 @@
+#!/usr/bin/python
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes the node labels of the operator and of GPU Feature Discovery, predicted from host facts."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_labels
+short_description: Label nodes with what the GPUs of their hosts predict
+version_added: 0.1.0
+description:
+  - Predicts, from the results of M(gpu.fleet.gpu_info), the labels that the GPU Operator and GPU Feature Discovery would
+    set, and the resources that the device plugin will advertise.
+  - Reads all nodes by one list call, and patches a node once at most, and only where a label differs.
+  - A host that is not ready gets no deploy label, so no operand lands on it. Values that people or tools have set in
+    deploy labels, such as C(false) or C(paused-for-driver-upgrade), stay.
+  - Labels that Node Feature Discovery owns are left to it.
+options:
+  hosts:
+    description: The hosts of the inventory.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description: Name in the inventory.
+        type: str
+        required: true
+      node:
+        description: Name of the node. Without it the node is found by name, then by address.
+        type: str
+        default: ''
+      names:
+        description: Names that the node may have.
+        type: list
+        elements: str
+        default: []
+      addresses:
+        description: Addresses that the node may have.
+        type: list
+        elements: str
+        default: []
+      state:
+        description:
+          - V(ready) for a host whose host states are all ready, V(not_ready) for one that failed or waits,
+            V(ignored) for one without GPU, V(planned) in a plan for one that would become ready.
+        type: str
+        choices: [ready, not_ready, ignored, planned]
+        default: ready
+      facts:
+        description: The result of M(gpu.fleet.gpu_info). Needed where O(hosts[].state=ready).
+        type: dict
+        default: {}
+  mig_strategy:
+    description: The device plugin's and GFD's MIG strategy.
+    type: str
+    choices: [none, single, mixed]
+    default: single
+extends_documentation_fragment:
+  - gpu.fleet._attributes
+  - kubernetes.core.k8s_auth_options
+attributes:
+  platform:
+    platforms: all
+requirements:
+  - kubernetes >= 24.2.0
+author:
+  - gpu.fleet contributors (!UNKNOWN)
+"""
+
+EXAMPLES = r"""
+- name: Label the node of this host
+  gpu.fleet.node_labels:
+    mig_strategy: mixed
+    hosts:
+      - name: "{{ inventory_hostname }}"
+        names: ["{{ inventory_hostname }}"]
+        facts: "{{ ansible_facts.gpu_fleet }}"
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+nodes:
+  description: One row a host that is a node.
+  type: list
+  elements: dict
+  returned: always
+  sample:
+    - host: gpu-a
+      node: gpu-a
+      operands: true
+      reason: ""
+      labels: {nvidia.com/gpu.count: "2"}
+      resources: {nvidia.com/gpu: 2}
+      gpus: [GPU-5c6e1fc0-0000-4000-8000-000000000001]
+labels:
+  description: Node to the labels it has to have; null for one that has to go.
+  type: dict
+  returned: always
+  sample: {gpu-a: {nvidia.com/gpu.present: "true", nvidia.com/gpu.count: "2"}}
+changed_labels:
+  description: Node to the labels that were, or in check mode would be, patched.
+  type: dict
+  returned: always
+  sample: {gpu-a: {nvidia.com/gpu.count: "2"}}
+plan:
+  description: What was, or in check mode would be, done.
+  type: dict
+  returned: always
+  sample: {disrupts: nothing, steps: []}
+findings:
+  description: Disagreements found, each with both sides and a remedy.
+  type: list
+  elements: dict
+  returned: always
+  sample: []
+"""
+
+from ..module_utils._kubernetes import Cluster, ClusterError, cluster_module
+from ..module_utils._plan.nodes import Host, plan_nodes
+
+HOST = {
+    "name": {"type": "str", "required": True},
+    "node": {"type": "str", "default": ""},
+    "names": {"type": "list", "elements": "str", "default": []},
+    "addresses": {"type": "list", "elements": "str", "default": []},
+    "state": {"type": "str", "choices": ["ready", "not_ready", "ignored", "planned"], "default": "ready"},
+    "facts": {"type": "dict", "default": {}},
+}
+OPTIONS = {
+    "hosts": {"type": "list", "elements": "dict", "required": True, "options": HOST},
+    "mig_strategy": {"type": "str", "choices": ["none", "single", "mixed"], "default": "single"},
+}
+
+
+def host_of(row):
+    return Host(
+        name=row["name"],
+        node=row["node"],
+        names=tuple(row["names"]),
+        addresses=tuple(row["addresses"]),
+        state=row["state"],
+        facts=row["facts"],
+    )
+
+
+def returns(plan, wishes):
+    shown = ("host", "node", "operands", "reason", "labels", "resources", "gpus")
+    return {
+        "changed": plan.changed,
+        "diff": plan.diff(),
+        "nodes": [{name: getattr(w, name) for name in shown} for w in wishes],
+        "labels": {w.node: w.labels for w in wishes},
+        "changed_labels": {w.node: w.changed for w in wishes if w.changed},
+        **plan.result(),
+    }
+
+
+def write(module, cluster, plan, wishes, again):
+    result = returns(plan, wishes)
+    if module.check_mode or not plan.changed:
+        return result
+    for wish in wishes:
+        if wish.changed:
+            cluster.patch(f"/api/v1/nodes/{wish.node}", {"metadata": {"labels": wish.changed}})
+    left = again()[0].steps
+    if left:
+        module.fail_json(msg=f"{left[0].target} was labelled, but {left[0].after} is gone again", **result)
+    return result
+
+
+def main():
+    module = cluster_module(OPTIONS)
+    bare = [h["name"] for h in module.params["hosts"] if h["state"] == "ready" and "gpus" not in h["facts"]]
+    if bare:
+        module.fail_json(msg=f"hosts[].facts of {', '.join(bare)} is no result of gpu.fleet.gpu_info; run it before")
+    try:
+        cluster = Cluster(module)
+        hosts = [host_of(row) for row in module.params["hosts"]]
+
+        def decide():
+            return plan_nodes(hosts, cluster.list("Node"), mig_strategy=module.params["mig_strategy"])
+
+        result = write(module, cluster, *decide(), decide)
+    except ClusterError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+#!/usr/bin/python
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Waits for a DaemonSet node by node, and proves what it is for."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: operand_rollout
+short_description: Wait for a DaemonSet with a reason for every node, and prove what it is for
+version_added: 0.1.0
+description:
+  - Waits until every expected node has a ready pod of the newest revision, and until the proof holds.
+  - Zero pods are not ready unless no node is expected. A node is expected because the inventory says so, or because its
+    labels select it.
+  - Says for every node that is not ready why, with the last lines of the log where a container crashes.
+  - Does not fail where nodes are not ready; look at RV(ready).
+  - In check mode it looks once and does not wait.
+options:
+  name:
+    description: Name of the DaemonSet. Its pods carry it as label C(app).
+    type: str
+    required: true
+  namespace:
+    description: Namespace of the DaemonSet.
+    type: str
+    required: true
+  expected:
+    description: The nodes that have to get a pod, with what their hosts predict, as M(gpu.fleet.node_labels) returns it.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      node:
+        description: Name of the node.
+        type: str
+        required: true
+      resources:
+        description: Extended resources that the node has to allocate.
+        type: dict
+        default: {}
+      labels:
+        description: Labels that GFD has to find.
+        type: dict
+        default: {}
+      gpus:
+        description: UUIDs of the GPUs that need a series.
+        type: list
+        elements: str
+        default: []
+      host:
+        description: Not used. It is here so that rows of M(gpu.fleet.node_labels) can be given as they are.
+        type: str
+      operands:
+        description: Not used, as O(expected[].host).
+        type: bool
+      reason:
+        description: Not used, as O(expected[].host).
+        type: str
+  proof:
+    description:
+      - What a ready pod has to show. V(allocatable) is the node's allocatable resources, V(labels) the labels in the log of
+        GFD, V(series) the exporter's metrics through the API server's proxy, V(none) nothing.
+    type: str
+    choices: [none, allocatable, labels, series]
+    default: none
+  port:
+    description: Port of the metrics.
+    type: int
+    default: 9400
+  timeout:
+    description: Seconds to wait. V(0) takes a bound from the number of nodes and the update strategy.
+    type: int
+    default: 0
+  poll:
+    description: Seconds between two looks.
+    type: int
+    default: 2
+extends_documentation_fragment:
+  - gpu.fleet._attributes.info
+  - kubernetes.core.k8s_auth_options
+attributes:
+  platform:
+    platforms: all
+requirements:
+  - kubernetes >= 24.2.0
+author:
+  - gpu.fleet contributors (!UNKNOWN)
+"""
+
+EXAMPLES = r"""
+- name: Wait until the device plugin advertises every GPU
+  gpu.fleet.operand_rollout:
+    name: nvidia-device-plugin-daemonset
+    namespace: gpu-fleet
+    proof: allocatable
+    expected:
+      - node: gpu-a
+        resources: {nvidia.com/gpu: 2}
+  run_once: true
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+ready:
+  description: Whether all nodes are ready.
+  type: bool
+  returned: always
+  sample: false
+looked_once:
+  description: Whether it only looked, because of check mode.
+  type: bool
+  returned: always
+  sample: false
+nodes:
+  description: One row a node.
+  type: list
+  elements: dict
+  returned: always
+  sample:
+    - {node: gpu-a, state: ready, reason: "", pod: nvidia-device-plugin-daemonset-x7k2p}
+    - {node: gpu-b, state: not_ready, reason: "allocatable nvidia.com/gpu is 0, predicted 2", pod: nvidia-device-plugin-daemonset-m2q9d}
+reasons:
+  description: The reasons of the nodes that are not ready.
+  type: list
+  elements: str
+  returned: always
+  sample: ["gpu-b: allocatable nvidia.com/gpu is 0, predicted 2"]
+waited:
+  description: Seconds that passed.
+  type: int
+  returned: always
+  sample: 14
+"""
+
+import time
+
+from ..module_utils._catalog.labels import TIMESTAMP
+from ..module_utils._kubernetes import Cluster, ClusterError, cluster_module
+from ..module_utils._plan import rollout
+from ..module_utils._plan.labels import is_gfd_key
+
+EXPECTED = {
+    "node": {"type": "str", "required": True},
+    "resources": {"type": "dict", "default": {}},
+    "labels": {"type": "dict", "default": {}},
+    "gpus": {"type": "list", "elements": "str", "default": []},
+    "host": {"type": "str"},
+    "operands": {"type": "bool"},
+    "reason": {"type": "str"},
+}
+OPTIONS = {
+    "name": {"type": "str", "required": True},
+    "namespace": {"type": "str", "required": True},
+    "expected": {"type": "list", "elements": "dict", "default": [], "options": EXPECTED},
+    "proof": {"type": "str", "choices": ["none", "allocatable", "labels", "series"], "default": "none"},
+    "port": {"type": "int", "default": 9400},
+    "timeout": {"type": "int", "default": 0},
+    "poll": {"type": "int", "default": 2},
+}
+LOG_LINES = 200
+SHOWN_LINES = 5
+
+
+class Rollout:
+    """One DaemonSet and what is expected of it."""
+
+    def __init__(self, cluster, params):
+        self.cluster = cluster
+        self.params = params
+        self.expected = {row["node"]: row for row in params["expected"]}
+        self.pods_path = f"/api/v1/namespaces/{params['namespace']}/pods"
+
+    def look(self):
+        """The judgement now, and the DaemonSet's update pace: three list calls, and one request a pod for its proof."""
+        found = self.cluster.list("DaemonSet", selector=f"app={self.params['name']}")
+        mine = [d for d in found if d["metadata"]["namespace"] == self.params["namespace"]]
+        daemonset = mine[0] if mine else None
+        pods = self.cluster.get(self.pods_path, {"labelSelector": f"app={self.params['name']}"})["items"]
+        nodes = self.cluster.list("Node")
+        rows = rollout.judge(daemonset, pods=pods, nodes=nodes, expected=self.expected)
+        by_name = {n["metadata"]["name"]: n for n in nodes}
+        return [self.prove(row, by_name) for row in rows], pace(daemonset)
+
+    def prove(self, row, nodes):
+        if row.state != rollout.READY or row.node not in self.expected:
+            return row
+        reason = self.missing(row, nodes[row.node])
+        return rollout.NodeRollout(row.node, rollout.NOT_READY, reason, row.pod) if reason else row
+
+    def missing(self, row, node):
+        wish, proof = self.expected[row.node], self.params["proof"]
+        if proof == "allocatable":
+            return rollout.prove_allocatable(node, wish["resources"])
+        if proof == "labels":
+            found = rollout.parse_gfd_log(self.log(row.pod, LOG_LINES))
+            return rollout.prove_labels(found, gfd_only(wish["labels"]), ignored=(TIMESTAMP,))
+        if proof == "series":
+            return self.series(row.pod, wish["gpus"])
+        return ""
+
+    def series(self, pod, gpus):
+        try:
+            text = self.cluster.text(f"{self.pods_path}/{pod}:{self.params['port']}/proxy/metrics", timeout=10.0)
+        except ClusterError as error:
+            return f"its metrics cannot be read: {error}"
+        return rollout.prove_series(text, gpus)
+
+    def log(self, pod, lines, **query):
+        try:
+            return self.cluster.text(f"{self.pods_path}/{pod}/log", {"tailLines": lines, **query})
+        except ClusterError as error:
+            return f"(no log: {error})"
+
+    def explained(self, row):
+        """A crash with the last lines of the container that ended."""
+        if "crashes" not in row.reason:
+            return row
+        container = row.reason.split(" crashes")[0].split()[-1]
+        text = self.log(row.pod, SHOWN_LINES, previous="true", container=container)
+        return rollout.NodeRollout(row.node, row.state, f"{row.reason}; its last words: {' | '.join(text.splitlines())}", row.pod)
+
+
+def gfd_only(labels):
+    return {k: v for k, v in labels.items() if v is not None and is_gfd_key(k)}
+
+
+def pace(daemonset):
+    strategy = ((daemonset or {}).get("spec") or {}).get("updateStrategy") or {}
+    return (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1)
+
+
+def wait(module, watched):
+    start = time.monotonic()
+    while True:
+        rows, speed = watched.look()
+        bound = module.params["timeout"] or rollout.rollout_seconds(max(len(rows), 1), speed)
+        waited = time.monotonic() - start
+        done = all(r.state == rollout.READY for r in rows)
+        if done or module.check_mode or waited >= bound:
+            return rows if done else [watched.explained(r) for r in rows], int(waited)
+        time.sleep(module.params["poll"])
+
+
+def main():
+    module = cluster_module(OPTIONS)
+    try:
+        rows, waited = wait(module, Rollout(Cluster(module), module.params))
+    except ClusterError as error:
+        module.fail_json(msg=str(error))
+    left = [r for r in rows if r.state != rollout.READY]
+    module.exit_json(
+        changed=False,
+        ready=not left,
+        looked_once=module.check_mode,
+        waited=waited,
+        nodes=[{"node": r.node, "state": r.state, "reason": r.reason, "pod": r.pod} for r in rows],
+        reasons=[f"{r.node}: {r.reason}" for r in left],
+    )
+
+
+if __name__ == "__main__":
+    main()
