@@ -86,7 +86,8 @@ def _udev(module: str) -> None:
     """Rules of the driver packages; no kernel event reaches udev on a simulated host."""
     nodes = {"nvidia": ["-c0", "-u"], "nvidia_modeset": ["-m"]}.get(module)
     if nodes and DEVICE_RULES.exists():
-        subprocess.Popen(["nvidia-modprobe", *nodes], start_new_session=True)
+        quiet = subprocess.DEVNULL
+        subprocess.Popen(["nvidia-modprobe", *nodes], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
 
 
 def _remove(options: argparse.Namespace) -> None:

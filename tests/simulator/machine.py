@@ -42,14 +42,16 @@ def _without_nvidia(text: str) -> str:
 
 
 def _mount_views(place: Place, state: State) -> None:
-    _run("mount", "-o", "remount,rw", "/sys")
+    if not (place.sys / "module").exists():  # nspawn's /sys is a read-only tmpfs that lacks it
+        _run("mount", "-o", "remount,rw", place.sys)
+        (place.sys / "module").mkdir()
+        _run("mount", "-o", "remount,ro", place.sys)
     _mount_tmpfs(place.sys / "module")
     _mount_bus(place.sys / "bus")
     write_tree(place.sys / "bus/pci/devices", pci_files(state.gpus))
     (place.sys / "bus/pci/drivers").mkdir()
     for gpu in state.gpus:
         link(place.sys / "bus/pci/devices" / gpu["bus"] / "subsystem", "../..")
-    _run("mount", "-o", "remount,ro", "/sys")
     _mount_tmpfs(place.driver)
     _run("mount", "--bind", place.devices, "/proc/devices")
     release = place.run / "proc/osrelease"

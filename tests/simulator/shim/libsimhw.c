@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -169,6 +170,26 @@ EXPORT int faccessat(int folder, const char *path, int mode, int flags)
     REAL(faccessat);
     return real(folder, shown(path), mode, flags);
 }
+
+/* ls asks for security labels and lists. */
+#define ATTRIBUTE(name)                                                                         \
+    EXPORT ssize_t name(const char *path, const char *attribute, void *value, size_t size)      \
+    {                                                                                           \
+        REAL(name);                                                                             \
+        return real(shown(path), attribute, value, size);                                       \
+    }
+
+#define ATTRIBUTES(name)                                             \
+    EXPORT ssize_t name(const char *path, char *list, size_t size)   \
+    {                                                                \
+        REAL(name);                                                  \
+        return real(shown(path), list, size);                        \
+    }
+
+ATTRIBUTE(getxattr)
+ATTRIBUTE(lgetxattr)
+ATTRIBUTES(listxattr)
+ATTRIBUTES(llistxattr)
 
 /* Runs the program with `input` as standard input; its exit code is an errno value. */
 static int hand_over(char *const *arguments, const char *input, size_t size)

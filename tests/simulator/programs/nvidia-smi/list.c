@@ -9,6 +9,13 @@ void bus_of(nvmlDevice_t gpu, char *text)
     strcpy(text, nvmlDeviceGetPciInfo_v3(gpu, &pci) ? "Unknown Error" : pci.busId);
 }
 
+unsigned index_of(nvmlDevice_t gpu)
+{
+    unsigned index = 0;
+    nvmlDeviceGetIndex(gpu, &index);
+    return index;
+}
+
 int has_mig(nvmlDevice_t gpu)
 {
     unsigned now = 0, pending = 0;
@@ -48,7 +55,7 @@ int smi_list(const struct selection *gpus)
             printf("Unable to retrieve the name of GPU %u: %s\n", i, nvmlErrorString(code));
             return code < EXIT_OTHER ? code : EXIT_OTHER;
         }
-        printf("GPU %u: %s (UUID: %s)\n", i, name, uuid);
+        printf("GPU %u: %s (UUID: %s)\n", index_of(gpus->gpu[i]), name, uuid);
         each_mig(gpus->gpu[i], list_mig, 0);
     }
     return 0;

@@ -37,7 +37,7 @@ static int list_profiles(const struct selection *gpus)
                      "|===============================================================================|");
             left = 0;
             nvmlDeviceGetGpuInstanceRemainingCapacity(gpus->gpu[i], p.id, &left);
-            printf("| %3u  %-18s %3u     %u/%u        %5.2f      No    %3u   %3u   %3u   |\n", i, p.name, p.id, left,
+            printf("| %3u  %-18s %3u     %u/%u        %5.2f      No    %3u   %3u   %3u   |\n", index_of(gpus->gpu[i]), p.name, p.id, left,
                    p.instanceCount, p.memorySizeMB / 1024.0, p.multiprocessorCount, p.decoderCount, p.encoderCount);
             printf("|                                                            %3u   %3u   %3u   |\n", p.copyEngineCount,
                    p.jpegCount, p.ofaCount);
@@ -70,7 +70,7 @@ static int list_instances(const struct selection *gpus)
                      "|                          ID       ID       Start:Size |\n"
                      "|=======================================================|");
             nvmlGpuInstanceGetInfo(gis[n], &info);
-            printf("| %3u  %-18s %3u      %3u         %2u:%-2u    |\n", i, p.name, info.profileId, info.id, info.placement.start,
+            printf("| %3u  %-18s %3u      %3u         %2u:%-2u    |\n", index_of(gpus->gpu[i]), p.name, info.profileId, info.id, info.placement.start,
                    info.placement.size);
             puts("+-------------------------------------------------------+");
         }
@@ -112,6 +112,18 @@ static int find_profile(nvmlDevice_t gpu, const char *word, profile_t *profile)
     return -1;
 }
 
+static nvmlReturn_t create_at(nvmlDevice_t gpu, const profile_t *profile, unsigned start, nvmlGpuInstance_t *gi)
+{
+    nvmlPlacement_t places[SMI_INSTANCES];
+    unsigned count = SMI_INSTANCES;
+    nvmlReturn_t code = nvmlDeviceGetGpuInstancePossiblePlacements_v2(gpu, profile->id, places, &count);
+    if (code)
+        return code;
+    nvmlPlacement_t place = {start, count ? places[0].size : 0};
+    return nvmlDeviceCreateGpuInstanceWithPlacement(gpu, profile->id, &place, gi);
+}
+
+/* word: a profile's id or name, and perhaps ":START" */
 static int create_one(nvmlDevice_t gpu, unsigned index, char *word, int compute)
 {
     profile_t p;
@@ -124,19 +136,7 @@ static int create_one(nvmlDevice_t gpu, unsigned index, char *word, int compute)
         printf("Failed to find profile %s on GPU %2u: Not Found\n", word, index);
         return EXIT_NO_DEVICES;
     }
-    profile_t sized = p;
-    unsigned size = 0;
-    nvmlReturn_t code;
-    if (start) {
-        nvmlPlacement_t places[SMI_INSTANCES];
-        unsigned count = SMI_INSTANCES;
-        extern nvmlReturn_t nvmlDeviceGetGpuInstancePossiblePlacements_v2(nvmlDevice_t, unsigned, nvmlPlacement_t *, unsigned *);
-        code = nvmlDeviceGetGpuInstancePossiblePlacements_v2(gpu, sized.id, places, &count);
-        size = code || !count ? 0 : places[0].size;
-        nvmlPlacement_t place = {parse_number(start, 0), size};
-        code = nvmlDeviceCreateGpuInstanceWithPlacement(gpu, p.id, &place, &gi);
-    } else
-        code = nvmlDeviceCreateGpuInstance(gpu, p.id, &gi);
+    nvmlReturn_t code = start ? create_at(gpu, &p, parse_number(start, 0), &gi) : nvmlDeviceCreateGpuInstance(gpu, p.id, &gi);
     if (code || (code = nvmlGpuInstanceGetInfo(gi, &info))) {
         printf("Unable to create a GPU instance on GPU %2u using profile %u: %s\n", index, p.id, nvmlErrorString(code));
         return code;
@@ -152,7 +152,7 @@ static int create(const struct selection *gpus, const char *profiles, int comput
         if (copy_text(words, sizeof words, profiles))
             return EXIT_ARGUMENT;
         for (char *word = strtok_r(words, ",", &next); word; word = strtok_r(0, ",", &next)) {
-            int failed = create_one(gpus->gpu[i], i, word, compute);
+            int failed = create_one(gpus->gpu[i], index_of(gpus->gpu[i]), word, compute);
             if (failed)
                 return failed;
         }
@@ -197,7 +197,7 @@ static int destroy(const struct selection *gpus, int (*one)(nvmlGpuInstance_t gi
         EACH_PROFILE(gpus->gpu[i], p)
         for (unsigned n = 0, count = instances_of(gpus->gpu[i], &p, gis); n < count; n++) {
             nvmlGpuInstanceGetInfo(gis[n], &info);
-            int failed = one(gis[n], i, info.id);
+            int failed = one(gis[n], index_of(gpus->gpu[i]), info.id);
             if (failed)
                 return failed;
         }

@@ -38,6 +38,8 @@ nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t mig, unsigned *id);
 nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t mig, unsigned *id);
 nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t mig, nvmlDeviceAttributes_t *attributes);
 nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoV(nvmlDevice_t device, unsigned profile, void *info);
+nvmlReturn_t nvmlDeviceGetGpuInstancePossiblePlacements_v2(nvmlDevice_t device, unsigned id, nvmlPlacement_t *placements,
+                                                           unsigned *count);
 nvmlReturn_t nvmlDeviceGetGpuInstanceRemainingCapacity(nvmlDevice_t device, unsigned id, unsigned *count);
 nvmlReturn_t nvmlDeviceCreateGpuInstance(nvmlDevice_t device, unsigned id, nvmlGpuInstance_t *gi);
 nvmlReturn_t nvmlDeviceCreateGpuInstanceWithPlacement(nvmlDevice_t device, unsigned id, const nvmlPlacement_t *placement,
@@ -67,6 +69,7 @@ struct selection {
 
 int smi_select(struct selection *selection, char *ids); /* ids: index, bus id or UUID with commas; NULL: all GPUs */
 void bus_of(nvmlDevice_t gpu, char *text);               /* 32 bytes */
+unsigned index_of(nvmlDevice_t gpu);
 int has_mig(nvmlDevice_t gpu);
 int each_mig(nvmlDevice_t gpu, void (*show)(nvmlDevice_t mig, unsigned index, void *context), void *context);
 

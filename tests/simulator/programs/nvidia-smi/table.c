@@ -73,9 +73,11 @@ static void print_migs(const struct selection *gpus)
            "| GPU  GI  CI  MIG |              Shared Memory-Usage |        Vol|        Shared         |\n"
            "|      ID  ID  Dev |                                  | SM     Unc| CE ENC  DEC  OFA  JPG |\n"
            "|==================+==================================+===========+=======================|\n");
-    for (unsigned i = 0; i < gpus->count; i++)
-        if (has_mig(gpus->gpu[i]) && !each_mig(gpus->gpu[i], print_mig, &i))
+    for (unsigned i = 0; i < gpus->count; i++) {
+        unsigned index = index_of(gpus->gpu[i]);
+        if (has_mig(gpus->gpu[i]) && !each_mig(gpus->gpu[i], print_mig, &index))
             printf("|  No MIG devices found                                                                   |\n");
+    }
     printf(LINE);
 }
 
@@ -98,12 +100,12 @@ int smi_table(const struct selection *gpus)
     unsigned found = 0;
     print_head();
     for (unsigned i = 0; i < gpus->count; i++)
-        print_gpu(gpus->gpu[i], i);
+        print_gpu(gpus->gpu[i], index_of(gpus->gpu[i]));
     print_migs(gpus);
     printf("\n" LINE "| Processes:                                                                              |\n"
            "|=========================================================================================|\n");
     for (unsigned i = 0; i < gpus->count; i++)
-        found += print_processes(gpus->gpu[i], i);
+        found += print_processes(gpus->gpu[i], index_of(gpus->gpu[i]));
     if (!found)
         printf("|  No running processes found                                                             |\n");
     printf(LINE);
