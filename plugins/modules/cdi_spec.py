@@ -137,6 +137,13 @@ options:
         and after a change of the driver.
     type: bool
     default: false
+  refresh:
+    description:
+      - Who writes the spec when the driver changes. V(fleet) masks the units C(nvidia-cdi-refresh) of NVIDIA's packages and remembers that.
+        V(nvidia) takes such masks back, writes no spec and forgets the options of O(at_boot), so that these units own O(path).
+      - Without it the units stay as they are. O(state=absent) takes masks back where this is set.
+    type: str
+    choices: [fleet, nvidia]
 extends_documentation_fragment:
   - gpu.fleet._attributes
   - gpu.fleet._host_root
@@ -225,20 +232,23 @@ findings:
 """
 
 from contextlib import nullcontext
-from dataclasses import asdict
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.bring_about import bring_about
 from ..module_utils._act.cdi import CdiSpecs, WishError
+from ..module_utils._act.cdi_run import CdiRun
 from ..module_utils._act.lock import LockedError, host_lock
+from ..module_utils._act.mask import MaskError, RefreshUnits
+from ..module_utils._act.ownership import STATE_DIRECTORY, Ownership, OwnershipError
+from ..module_utils._act.runtime import ROLE
 from ..module_utils._observe.cdi_gpus import read_gpus
 from ..module_utils._observe.cdi_specs import yaml_loader
+from ..module_utils._observe.command import run as run_command
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.helpers import find_helper
-from ..module_utils._plan.cdi import CdiState, build, plan_cdi, plan_removal
-from ..module_utils._plan.cdi_wish import DEFAULT_PATH, FORMATS, MODES, CdiWish, make_wish
+from ..module_utils._plan.cdi_wish import DEFAULT_PATH, FORMATS, MODES, make_wish
 
 LISTS = (
     "library_search_paths",
@@ -267,6 +277,7 @@ ARGUMENTS: dict[str, Any] = {
     "driver_root": {"type": "path", "default": "/"},
     "dev_root": {"type": "path"},
     "hook_path": {"type": "str", "default": "nvidia-cdi-hook"},
+    "refresh": {"type": "str", "choices": ["fleet", "nvidia"]},
     "at_boot": {"type": "bool", "default": False},
     **{name: {"type": "list", "elements": "str"} for name in LISTS},
     **{name: {"type": "str"} for name in TEXTS},
@@ -282,39 +293,20 @@ def helpers(module: AnsibleModule) -> dict[str, Any]:
     return found
 
 
-def keys(wish: CdiWish, state: CdiState) -> dict[str, Any]:
-    """The module's own return values."""
-    spec = build(wish, state).spec
-    return {"specs": [{"path": wish.path, "spec": spec}] if spec else []}
-
-
 def run(module: AnsibleModule) -> dict[str, Any]:
     """Observe, plan, apply, prove."""
     options, found = module.params, helpers(module)
     wish, host = make_wish(options), HostRoot(options["host_root"])
     specs = CdiSpecs(host, wish, read_gpus=read_gpus, load=yaml_loader(found["yaml"]))
-    if options["state"] == "absent":
-        result = bring_about(
-            module,
-            observe=specs.observe_removal,
-            decide=lambda state: plan_removal(wish, state),
-            act=specs.act,
-        )
-        return {**result, "specs": [], "stale_because": []}
-    seen: list[CdiState] = []
-
-    def observe() -> CdiState:
-        seen.append(specs.observe())
-        return seen[-1]
-
-    result = bring_about(
+    units = RefreshUnits(host, Ownership(ROLE, directory=host.where(STATE_DIRECTORY)), run=run_command)
+    this = CdiRun(wish, specs, units, options=options)
+    return bring_about(
         module,
-        observe=observe,
-        decide=lambda s: plan_cdi(wish, s, at_boot=options["at_boot"], driver_may_come=module.check_mode),
-        act=specs.act,
-        returns=lambda state: keys(wish, state),
+        observe=this.observe,
+        decide=lambda state: this.decide(state, check_mode=module.check_mode),
+        act=this.act,
+        returns=this.returns,
     )
-    return {**result, "stale_because": [asdict(s) for s in seen[0].stale]}
 
 
 def main() -> None:
@@ -325,7 +317,7 @@ def main() -> None:
     try:
         with alone:
             module.exit_json(**run(module))
-    except (OSError, LockedError, WishError) as error:
+    except (OSError, LockedError, MaskError, OwnershipError, WishError) as error:
         module.fail_json(msg=f"cdi_spec: {error}")
 
 

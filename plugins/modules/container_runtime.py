@@ -17,10 +17,12 @@ description:
   - Restarts nothing. See RV(restart_required).
 options:
   runtime:
-    description: The engine. V(podman) needs no configuration and is looked at only.
+    description:
+      - The engine. V(podman) needs no configuration and is looked at only.
+      - V(auto) takes the one that the kubelet speaks to, else one that runs, else one that is installed.
     type: str
-    choices: [containerd, crio, docker, podman]
-    required: true
+    choices: [auto, containerd, crio, docker, podman]
+    default: auto
   state:
     description: Whether the handlers are there.
     type: str
@@ -72,6 +74,16 @@ options:
     description: Whether CDI is switched on. V(false) leaves it as it is.
     type: bool
     default: false
+  prove_running:
+    description:
+      - Whether to wait until the running engine says through the Container Runtime Interface (C(crictl info)) that it is ready and has the
+        handlers. Fails after O(prove_seconds). Needs C(crictl), and says so in RV(cri) where there is none.
+    type: bool
+    default: false
+  prove_seconds:
+    description: How long O(prove_running) waits.
+    type: int
+    default: 60
 extends_documentation_fragment:
   - gpu.fleet._attributes
   - gpu.fleet._host_root
@@ -132,6 +144,21 @@ effective:
     cdi_enabled: true
     cdi_spec_dirs: [/etc/cdi, /var/run/cdi]
     source: engine
+runtime:
+  description: The engine that was chosen.
+  type: str
+  returned: always
+  sample: containerd
+unit:
+  description: The systemd unit that has to be restarted, null for an engine without one.
+  type: str
+  returned: always
+  sample: containerd.service
+cri:
+  description: What the running engine said, with O(prove_running).
+  type: dict
+  returned: when O(prove_running) is true
+  sample: {ready: true, handlers: [nvidia, runc], error: ""}
 plan:
   description: What was, or in check mode would be, done.
   type: dict
@@ -153,7 +180,9 @@ findings:
   sample: []
 """
 
+import shutil
 from contextlib import nullcontext
+from dataclasses import asdict
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -165,6 +194,8 @@ from ..module_utils._act.ownership import OwnershipError
 from ..module_utils._act.runtime import Engine
 from ..module_utils._act.toml_file import EditError
 from ..module_utils._observe.command import run
+from ..module_utils._observe.cri import ENDPOINTS, wait_for_handlers
+from ..module_utils._observe.engines import find_runtime
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.helpers import find_helper
 from ..module_utils._observe.podman import read_podman
@@ -172,7 +203,7 @@ from ..module_utils._plan.engine import RUNTIMES
 from ..module_utils._plan.runtime import make_engine_wish
 
 ARGUMENTS: dict[str, Any] = {
-    "runtime": {"type": "str", "choices": list(RUNTIMES), "required": True},
+    "runtime": {"type": "str", "choices": ["auto", *RUNTIMES], "default": "auto"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "config_path": {"type": "path"},
     "drop_in_path": {"type": "str"},
@@ -187,20 +218,39 @@ ARGUMENTS: dict[str, Any] = {
     "runtime_path": {"type": "str"},
     "set_as_default": {"type": "bool", "default": False},
     "cdi_enabled": {"type": "bool", "default": False},
+    "prove_running": {"type": "bool", "default": False},
+    "prove_seconds": {"type": "int", "default": 60},
     "host_root": {"type": "path", "default": "/"},
 }
 
 
-def configure(module: AnsibleModule, host: HostRoot) -> dict[str, Any]:
+def configure(module: AnsibleModule, host: HostRoot, runtime: str) -> dict[str, Any]:
     """Observe, plan, apply, prove."""
     toml = find_helper("tomlkit")
     if toml is None:
         module.fail_json(msg="this host's Python lacks tomlkit", missing_helpers=["tomlkit"])
-    wish = make_engine_wish(module.params, programs=host.is_executable)
+    wish = make_engine_wish({**module.params, "runtime": runtime}, programs=host.is_executable)
     options = {name: module.params[name] for name in ("executable", "config_source")}
     engine = Engine(host, wish, run=run, toml=toml, **options)
     result = bring_about(module, observe=engine.observe, decide=engine.decide, act=engine.act, returns=engine.returns)
-    return {**result, "restart_required": result["changed"] or engine.reader.started_before_files()}
+    result["restart_required"] = result["changed"] or engine.reader.started_before_files()
+    if module.params["prove_running"]:
+        result["cri"] = prove(module, runtime, wish.names if wish.state == "present" else ())
+    return result
+
+
+def prove(module: AnsibleModule, runtime: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """What the running engine says; ends the module where it is not what was configured."""
+    if runtime not in ENDPOINTS or shutil.which("crictl") is None:
+        return {"ready": None, "handlers": [], "error": "no crictl on this host, or an engine without CRI"}
+    status = wait_for_handlers(run, runtime, names, seconds=module.params["prove_seconds"])
+    missing = [n for n in names if n not in status.handlers]
+    if status.error or not status.ready or missing:
+        said = status.error or f"ready: {status.ready}, handlers: {', '.join(status.handlers) or 'none'}"
+        module.fail_json(
+            msg=f"the running {runtime} does not offer {', '.join(names)}: {said}; look at: journalctl -u {runtime}"
+        )
+    return asdict(status)
 
 
 def main() -> None:
@@ -210,13 +260,19 @@ def main() -> None:
         supports_check_mode=True,
         mutually_exclusive=[("handlers", "runtime_name"), ("handlers", "runtime_path")],
     )
-    host = HostRoot(module.params["host_root"])
-    if module.params["runtime"] == "podman":
+    host, runtime = HostRoot(module.params["host_root"]), module.params["runtime"]
+    if runtime == "auto":
+        runtime = find_runtime(host)
+    if runtime is None:
+        module.fail_json(
+            msg="container_runtime: no container engine was found; install one, or name it with the option runtime"
+        )
+    if runtime == "podman":
         module.exit_json(**read_podman(host, run))
     alone = nullcontext() if module.check_mode or host.root != "/" else host_lock()
     try:
         with alone:
-            module.exit_json(**configure(module, host))
+            module.exit_json(**configure(module, host, runtime))
     except (OSError, LockedError, OwnershipError, EditError, Refused) as error:
         module.fail_json(msg=f"container_runtime: {error}")
 

@@ -9,9 +9,9 @@ import os
 from typing import Any
 
 from .._observe.command import Run
-from .._observe.engines import EngineReader, Unreadable
+from .._observe.engines import UNITS, EngineReader
 from .._observe.files import HostRoot
-from .._plan.engine import ABSENT, Document, EnginePlan, EngineState, EngineWish
+from .._plan.engine import ABSENT, EnginePlan, EngineState, EngineWish
 from .._plan.model import Plan, Step
 from .._plan.runtime import PLANNERS, effective_of, missing_handlers, missing_programs
 from .engine import EngineFiles, Refused, read_owned
@@ -60,18 +60,10 @@ class Engine:
         paths = [p for p in (self._wish.config_path, self._wish.drop_in_path) if p]
         return {
             "files": [{"path": p, "present": self._host.exists(p)} for p in paths],
-            "effective": effective_of(self._wish, state, self._dump()),
+            "effective": effective_of(self._wish, state),
+            "runtime": self._wish.runtime,
+            "unit": UNITS.get(self._wish.runtime),
         }
-
-    def _dump(self) -> Document | None:
-        # A tree's files name paths of the host, so only on the host itself does the engine speak of the same files.
-        if self._wish.runtime != "containerd" or self.reader.executable is None or self._host.root != "/":
-            return None
-        try:
-            return self.reader.dump(self.reader.source_command())
-        except Unreadable:
-            # Said by the check after a change; before it, the files are judged by the plan.
-            return None
 
     def _check(self) -> None:
         command = self.reader.check_command()

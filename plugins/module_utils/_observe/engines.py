@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import json
-import os
 import posixpath
 import shutil
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._catalog.driver_files import PROGRAM_DIRECTORIES
 from .._plan.engine import Document, EngineState, EngineWish, Owned
 from .command import Run
 from .files import HostRoot
@@ -50,7 +50,15 @@ class EngineReader:
                 source = self.dump(self.source_command())
             except Unreadable as error:
                 errors.append(str(error))
-        return EngineState(main, drop_in, source, tuple(errors), tuple(owned))
+        return EngineState(main, drop_in, source, tuple(errors), tuple(owned), self._dumped())
+
+    def _dumped(self) -> Document | None:
+        """What the engine says is in effect; None where it cannot be asked, or refuses its files."""
+        # A tree's files name paths of the host, so only on the host itself does the engine speak of the same files.
+        if self._wish.runtime != "containerd" or self.executable is None or self._host.root != "/":
+            return None
+        status, out, _err = self._run(self.source_command()[0])
+        return self.parse(out, self.executable) if status == 0 else None
 
     def parse(self, text: str, where: str) -> Document:
         """The document in ``text``. Raises Unreadable."""
@@ -129,19 +137,27 @@ def read_start(run: Run, unit: str) -> float | None:
 
 
 def find_runtime(host: HostRoot) -> str | None:
-    """The engine that a host has: the one that Kubernetes speaks to before Docker, which brings a containerd of its own."""
+    """The engine that a host has: the one that the kubelet speaks to, else one that runs, else one that is installed.
+
+    Docker comes before containerd, of which it brings one of its own.
+    """
+    kubelet = "".join(host.text(path) or "" for path in KUBELET_FILES)
+    for runtime, sockets in SOCKETS:
+        if any(f"unix://{s}" in kubelet for s in sockets):
+            return runtime
     for runtime, sockets in SOCKETS:
         if any(host.exists(s) for s in sockets):
             return runtime
-    for runtime in ("crio", "containerd", "docker", "podman"):
-        if any(host.is_executable(os.path.join(d, PROGRAMS[runtime])) for d in PROGRAM_DIRECTORIES):
+    for runtime in RUNTIMES:
+        if any(host.is_executable(f"{d}/{PROGRAMS[runtime]}") for d in PROGRAM_DIRECTORIES):
             return runtime
     return None
 
 
-PROGRAM_DIRECTORIES = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin")
+KUBELET_FILES = ("/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env", "/etc/default/kubelet")
 SOCKETS = (
     ("crio", ("/run/crio/crio.sock", "/var/run/crio/crio.sock")),
-    ("docker", ("/run/docker.sock", "/var/run/docker.sock")),
-    ("containerd", ("/run/containerd/containerd.sock",)),
+    ("docker", ("/run/docker.sock", "/var/run/docker.sock", "/run/cri-dockerd.sock", "/var/run/cri-dockerd.sock")),
+    ("containerd", ("/run/containerd/containerd.sock", "/var/run/containerd/containerd.sock")),
 )
+RUNTIMES = ("crio", "docker", "containerd", "podman")

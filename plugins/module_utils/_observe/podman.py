@@ -26,4 +26,5 @@ def read_podman(host: HostRoot, run: Run) -> dict[str, Any]:
         "cdi_spec_dirs": None,
         "source": "files",
     }
-    return {"changed": False, "files": [], "restart_required": False, "effective": effective, **plan.result()}
+    own = {"files": [], "restart_required": False, "effective": effective, "runtime": "podman", "unit": None}
+    return {"changed": False, **own, **plan.result()}

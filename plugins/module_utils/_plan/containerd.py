@@ -61,7 +61,7 @@ def plan_containerd(wish: EngineWish, state: EngineState) -> EnginePlan:
     if errors:
         return make_plan((), errors)
     try:
-        version = config_version(state.source or state.main)
+        version = config_version(state.source or state.main or state.dumped)
         if not 1 <= version <= NEWEST_VERSION:
             return make_plan((), [_unknown_version(version, wish.config_path)])
         if wish.state == ABSENT:
@@ -127,7 +127,7 @@ def _with_drop_in(wish: EngineWish, state: EngineState, version: int) -> list[Fi
     drop_in["plugins"] = {**others, plugin: section}
     for name, entry in (lookup(state.drop_in, "plugins", plugin, "containerd", "runtimes") or {}).items():
         table(section, "containerd", "runtimes").setdefault(name, entry)
-    _configure(section, wish, version)
+    _configure(section, wish, state, version)
     return [
         FileChange(wish.drop_in_path, state.drop_in, drop_in, ADDED),
         FileChange(wish.config_path, state.main, main, IMPORTED),
@@ -137,15 +137,15 @@ def _with_drop_in(wish: EngineWish, state: EngineState, version: int) -> list[Fi
 def _in_place(wish: EngineWish, state: EngineState, version: int) -> list[FileChange]:
     main = _enabled(copy.deepcopy(state.main or {}))
     main.setdefault("version", version)
-    _configure(table(main, "plugins", plugin_name(version)), wish, version)
+    _configure(table(main, "plugins", plugin_name(version)), wish, state, version)
     return [FileChange(wish.config_path, state.main, main, ADDED)]
 
 
-def _configure(section: Document, wish: EngineWish, version: int) -> None:
+def _configure(section: Document, wish: EngineWish, state: EngineState, version: int) -> None:
     """Puts the handlers, the default and CDI into the CRI plugin's table."""
     containerd = table(section, "containerd")
     runtimes = table(containerd, "runtimes")
-    template = _template(containerd, wish)
+    template = _template(containerd, wish) or _template(_built_in(state, version), wish)
     for handler in wish.handlers:
         runtimes[handler.name] = _entry(template, handler, version)
     if wish.set_as_default:
@@ -166,6 +166,13 @@ def _template(containerd: Document, wish: EngineWish) -> Document | None:
         if isinstance(entry, dict) and entry.get("runtime_type", RUNC) in (*RUNC_TYPES, ""):
             return entry
     return None
+
+
+def _built_in(state: EngineState, version: int) -> Document:
+    """What the engine has without any file: the handlers inherit it where the files say nothing, SystemdCgroup above all."""
+    if config_version(state.dumped) != version:
+        return {}
+    return lookup(state.dumped, "plugins", plugin_name(version), "containerd") or {}
 
 
 def _entry(template: Document | None, handler: Handler, version: int) -> Document:

@@ -78,7 +78,8 @@ class Owned:
 class EngineState:
     """An engine's files, parsed. None for a file that is absent; ``errors`` has a sentence for each that cannot be parsed.
 
-    ``source`` is the configuration in effect, from which options are inherited: the main file, or the engine's own dump.
+    ``source`` is the configuration from which options are inherited: the main file, or what the engine says is in effect.
+    ``dumped`` is what the engine says where it can be asked, whatever the source.
     """
 
     main: Document | None
@@ -86,7 +87,7 @@ class EngineState:
     source: Document | None = None
     errors: tuple[str, ...] = ()
     owned: tuple[Owned, ...] = ()
-    version: str | None = None
+    dumped: Document | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ class FileChange:
     before: Document | None
     after: Document | None
     reason: str
+    # An engine reads its files when it starts, so a change means a restart.
+    disrupts: str = "runtime"
 
     @property
     def changes(self) -> bool:
@@ -104,13 +107,13 @@ class FileChange:
         return self.before != self.after
 
     def step(self) -> Step:
-        """The change as a step of a plan. An engine reads its files when it starts, so this alone disturbs nothing."""
+        """The change as a step of a plan."""
         if self.after is None:
-            return Step(REMOVE, self.path, "present", None, self.reason)
+            return Step(REMOVE, self.path, "present", None, self.reason, self.disrupts)
         if self.before is None:
-            return Step(WRITE, self.path, None, _told(differences({}, self.after)), self.reason)
+            return Step(WRITE, self.path, None, _told(differences({}, self.after)), self.reason, self.disrupts)
         rows = list(differences(self.before, self.after))
-        return Step(EDIT, self.path, _told(rows, new=False), _told(rows), self.reason)
+        return Step(EDIT, self.path, _told(rows, new=False), _told(rows), self.reason, self.disrupts)
 
 
 @dataclass(frozen=True)

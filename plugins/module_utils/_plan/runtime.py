@@ -54,10 +54,10 @@ def make_engine_wish(options: Mapping[str, Any], *, programs: Callable[[str], bo
     )
 
 
-def effective_of(wish: EngineWish, state: EngineState, dumped: Document | None) -> dict[str, Any]:
+def effective_of(wish: EngineWish, state: EngineState) -> dict[str, Any]:
     """What is in effect: as the engine says, else as its files laid over each other say."""
-    document = dumped if dumped is not None else merged(state.main or {}, state.drop_in or {})
-    return {**EFFECTIVE[wish.runtime](document), "source": "files" if dumped is None else "engine"}
+    document = state.dumped if state.dumped is not None else merged(state.main or {}, state.drop_in or {})
+    return {**EFFECTIVE[wish.runtime](document), "source": "files" if state.dumped is None else "engine"}
 
 
 def missing_handlers(wish: EngineWish, dumped: Document) -> list[str]:

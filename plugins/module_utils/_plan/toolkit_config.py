@@ -35,7 +35,7 @@ def plan_toolkit_config(path: str, state_wanted: str, settings: Mapping[str, Any
     if state.error:
         return make_plan((), [_unreadable(path, state.error)])
     if state_wanted == ABSENT:
-        return make_plan([FileChange(path, state.document, _without_ours(path, state), "state is absent")])
+        return make_plan([FileChange(path, state.document, _without_ours(path, state), "state is absent", "nothing")])
     values, findings = cast_settings(settings)
     try:
         after = _with(state.document or {}, values)
@@ -43,7 +43,8 @@ def plan_toolkit_config(path: str, state_wanted: str, settings: Mapping[str, Any
         return make_plan((), [*findings, _unreadable(path, str(error))])
     findings += _ldconfig(path, after)
     reason = "the settings are wanted so"
-    change = FileChange(path, state.document, after if after or state.document is not None else None, reason)
+    kept = after if after or state.document is not None else None
+    change = FileChange(path, state.document, kept, reason, "nothing")
     return make_plan([change], findings)
 
 

@@ -1,0 +1,98 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads container engines and CDI specs for reports. Private to this collection."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from .._plan.cdi_host import Gpu
+from .._plan.cdi_stale import spec_driver_version, stale_because
+from .._plan.engine import EngineWish
+from .._plan.runtime import effective_of, make_engine_wish
+from .cdi_specs import read_spec, read_spec_facts, spec_paths, yaml_loader
+from .command import Run
+from .engines import PROGRAM_DIRECTORIES, PROGRAMS, SOCKETS, EngineReader, Unreadable
+from .files import HostRoot
+
+# directory that a Kubernetes distribution with an engine of its own brings -> its name
+DISTRIBUTIONS = {
+    "/var/lib/rancher/k3s": "k3s",
+    "/var/lib/rancher/rke2": "rke2",
+    "/var/lib/k0s": "k0s",
+    "/var/snap/microk8s": "microk8s",
+}
+
+
+def read_runtimes(host: HostRoot, run: Run, toml: Any) -> list[dict[str, Any]]:
+    """One row for each engine whose program or configuration is there."""
+    found = (_engine(host, run, toml, name) for name in ("containerd", "crio", "docker"))
+    return [row for row in found if row is not None]
+
+
+def _engine(host: HostRoot, run: Run, toml: Any, name: str) -> dict[str, Any] | None:
+    options = {"runtime": name, "state": "present", "set_as_default": False, "cdi_enabled": False}
+    wish = make_engine_wish(options, programs=host.is_executable)
+    paths = [f"{d}/{PROGRAMS[name]}" for d in PROGRAM_DIRECTORIES]
+    program = next((p for p in paths if host.is_executable(p)), None)
+    files = [p for p in (wish.config_path, wish.drop_in_path) if p and host.is_file(p)]
+    if program is None and not files:
+        return None
+    reader = EngineReader(host, wish, run=run, toml=toml, executable=program if host.root == "/" else None)
+    effective, error = _effective(reader, wish)
+    return {
+        "runtime": name,
+        "program": program,
+        "version": _version(run, program) if program and host.root == "/" else None,
+        "config_files": files,
+        "handlers": effective.get("handlers"),
+        "default_runtime": effective.get("default_runtime"),
+        "cdi_enabled": effective.get("cdi_enabled"),
+        "source": effective.get("source"),
+        "error": error,
+        "socket": next((s for engine, ss in SOCKETS if engine == name for s in ss if host.exists(s)), None),
+        "distribution": next((d for path, d in DISTRIBUTIONS.items() if host.is_dir(path)), None),
+    }
+
+
+def _effective(reader: EngineReader, wish: EngineWish) -> tuple[dict[str, Any], str | None]:
+    """The engine's own word where it has a program to ask, else its files; and why that is not known."""
+    state, dumped, error = reader.read(config_source="file", owned=()), None, None
+    command = reader.source_command()
+    if command:
+        try:
+            dumped = reader.dump(command)
+        except Unreadable as refusal:
+            error = str(refusal)
+    return effective_of(wish, state, dumped), "; ".join([*state.errors, *([error] if error else [])]) or None
+
+
+def _version(run: Run, program: str) -> str | None:
+    """The first word with digits and dots that the engine prints about itself."""
+    status, out, _err = run([program, "--version"])
+    words = (w.lstrip("v").rstrip(",") for w in out.split())
+    return next((w for w in words if w[:1].isdigit() and "." in w), None) if status == 0 else None
+
+
+def read_cdi_facts(host: HostRoot, yaml: Any, gpus: tuple[Gpu, ...] | None) -> dict[str, Any]:
+    """All specs that engines would read, each with why it does not fit the host any more."""
+    load = yaml_loader(yaml)
+    return {"specs": [_spec(host, path, load, gpus) for path in spec_paths(host)]}
+
+
+def _spec(host: HostRoot, path: str, load: Any, gpus: tuple[Gpu, ...] | None) -> dict[str, Any]:
+    found = read_spec(host, path, load)
+    document = found.document if found else None
+    if document is None:
+        return {"path": path, "error": found.error if found else "it is gone", "stale_because": []}
+    facts = read_spec_facts(host, document, gpus=gpus)
+    return {
+        "path": path,
+        "kind": document.get("kind"),
+        "devices": [d.get("name") for d in document["devices"]],
+        "driver_version": spec_driver_version(document),
+        "error": None,
+        "stale_because": [asdict(s) for s in stale_because(document, facts)],
+    }
