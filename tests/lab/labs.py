@@ -60,14 +60,21 @@ def running() -> list[Path]:
 
 def remove(folder: Path) -> None:
     """Ends a lab: kills every process in its control groups, then removes these and the folder."""
+    # Under the lock: a sweep at the same time would see a lab without an owner and remove it, too.
+    with cache.locked(root() / ".lock"):
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
     cgroups.kill_and_remove(folder.name)
-    shutil.rmtree(folder)
+    if folder.exists():
+        shutil.rmtree(folder)
 
 
 def _sweep() -> list[str]:
     dead = [folder for folder in _folders() if not (folder / RECORD).exists() or not alive(owner(folder))]
     for folder in dead:
-        remove(folder)
+        _remove(folder)
     return [folder.name for folder in dead]
 
 
