@@ -1,0 +1,109 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A simulated machine in a folder with its library: what tests of programs that use NVML run in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from simulator.build import artifact_dir
+from simulator.state import State, edit, read
+from simulator.tree import make_tree
+
+DRIVER = "570.172.08"
+SECONDS = 30
+
+
+class Sandbox:
+    """Everything lies below `folder`; nothing runs on."""
+
+    def __init__(self, folder: Path, profile: str, *, driver: str = DRIVER) -> None:
+        self.folder = folder
+        self.environment = make_tree(folder, profile, driver, nodes=False)
+        self.state_path = Path(self.environment["GPU_FLEET_SIM_STATE"])
+        self.environment["LD_LIBRARY_PATH"] = str(artifact_dir() / "lib")
+
+    @property
+    def state(self) -> State:
+        """The state as it is now."""
+        return read(self.state_path)
+
+    @property
+    def writes(self) -> list[str]:
+        """The write log without times and pids."""
+        log = self.state_path.with_name("state.log")
+        return [line.split(" ", 2)[2] for line in log.read_text().splitlines()] if log.exists() else []
+
+    def fault(self, function: str, code: int, *, skip: int = 0, count: int = -1, gpu: int = -1) -> None:
+        """Lets the NVML function (name without version) return `code`."""
+        with edit(self.state_path) as state:
+            state.faults.append((function, code, {"skip": str(skip), "count": str(count), "gpu": str(gpu)}))
+
+    def process(self, *, gpu: int = 0, pid: int = 4001, gi: int | None = None, ci: int | None = None) -> None:
+        """A process that uses the GPU, or an instance of it."""
+        numbers = {"gpu": gpu, "pid": pid, "gi": gi, "ci": ci, "memory": 1024}
+        with edit(self.state_path) as state:
+            state.processes.append({**{key: _text(value) for key, value in numbers.items()}, "name": "python3"})
+
+    def nvml(self, code: str) -> Any:
+        """Runs Python statements that use pynvml's names and leave `result`; returns it. An NVMLError gives its number."""
+        done = self.run(sys.executable, "-c", f"{_HEAD}{code}{_TAIL}")
+        if done.returncode:
+            raise AssertionError(done.stderr)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def start(self, code: str) -> subprocess.Popen[str]:
+        """As `nvml`, in a process of its own that the caller ends: it prints `ready` and waits for its standard input."""
+        text = f"{_HEAD}{code}\nprint('ready', flush=True)\nsys.stdin.read()\n"
+        pipe = subprocess.PIPE
+        return subprocess.Popen([sys.executable, "-c", text], env=self._all(), stdin=pipe, stdout=pipe, text=True)
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Runs a program on the simulated machine."""
+        return subprocess.run(command, env=self._all(), capture_output=True, text=True, timeout=SECONDS, check=False)
+
+    def smi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs the simulated nvidia-smi."""
+        return self.run(str(artifact_dir() / "bin/nvidia-smi"), *arguments)
+
+    def _all(self) -> dict[str, str]:
+        return {**os.environ, **self.environment}
+
+
+_HEAD = """
+import json, sys
+from pynvml import *
+
+def number(function, *arguments):
+    try:
+        function(*arguments)
+    except NVMLError as error:
+        return error.value
+    return 0
+
+def gpu(index=0):
+    return nvmlDeviceGetHandleByIndex(index)
+
+def make(profile, start=None, device=None):
+    device = device or gpu()
+    if start is None:
+        return nvmlDeviceCreateGpuInstance(device, profile)
+    sizes = {19: 1, 20: 1, 15: 2, 14: 2, 9: 4, 5: 4, 0: 8}
+    return nvmlDeviceCreateGpuInstanceWithPlacement(device, profile, byref(c_nvmlGpuInstancePlacement_t(start, sizes[profile])))
+
+def start_of(gi):
+    return nvmlGpuInstanceGetInfo(gi).placement.start
+
+nvmlInit()
+"""
+_TAIL = "\nprint(json.dumps(result, default=str))\n"
+
+
+def _text(value: int | str | None) -> str:
+    return "-" if value is None else str(value)
