@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 # verb -> (module of this package whose run() does it, help text)
 VERBS = {
+    "devices": ("devices", "load the driver, make device nodes and /dev/char links"),
     "mig": ("mig", "bring the GPUs to the saved MIG layout (/var/lib/gpu-fleet/mig/wish.yaml)"),
     "cdi": ("cdi", "write the CDI specs with the saved options (/var/lib/gpu-fleet/cdi/wish.yaml)"),
     "validation": ("validation", "prove the GPU stack and write the barrier files (/run/nvidia/validations)"),

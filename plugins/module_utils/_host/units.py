@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the host program and its units are, as files: role prereq puts them there. Private to this collection.
 
-Order at boot: kernel modules, persistenced, fabric manager -> mig -> cdi -> engines -> validation -> kubelet.
+Order at boot: kernel modules -> devices -> persistenced, fabric manager -> mig -> cdi -> engines -> validation ->
+kubelet.
 Nothing requires anything: a host whose MIG layout cannot be restored still gets a CDI spec for what it has, and
 validation says what is wrong.
 """
@@ -30,11 +31,28 @@ DISTRIBUTIONS = (
     "snap.microk8s.daemon-containerd.service"
 )
 
+DEVICES_SERVICE = f"""\
+[Unit]
+Description=gpu.fleet: load the driver, make device nodes and /dev/char links
+Documentation=https://github.com/gpu-fleet/gpu.fleet
+After=systemd-modules-load.service
+Before=nvidia-persistenced.service nvidia-fabricmanager.service gpu-fleet-mig.service gpu-fleet-cdi.service
+ConditionPathExists=/etc/modules-load.d/gpu-fleet.conf
+
+[Service]
+Type=oneshot
+ExecStart={PROGRAM_PATH} devices
+TimeoutStartSec=300
+
+[Install]
+WantedBy=multi-user.target
+"""
+
 MIG_SERVICE = f"""\
 [Unit]
 Description=gpu.fleet: bring the GPUs to their MIG layout
 Documentation=https://github.com/gpu-fleet/gpu.fleet
-After=systemd-modules-load.service nvidia-persistenced.service nvidia-fabricmanager.service
+After=gpu-fleet-devices.service nvidia-persistenced.service nvidia-fabricmanager.service
 Before=gpu-fleet-cdi.service {ENGINES} {DISTRIBUTIONS} kubelet.service
 ConditionPathExists=/var/lib/gpu-fleet/mig/wish.yaml
 
@@ -51,7 +69,7 @@ CDI_SERVICE = f"""\
 [Unit]
 Description=gpu.fleet: write the CDI specs
 Documentation=https://github.com/gpu-fleet/gpu.fleet
-After=systemd-modules-load.service nvidia-persistenced.service nvidia-fabricmanager.service gpu-fleet-mig.service
+After=gpu-fleet-devices.service nvidia-persistenced.service nvidia-fabricmanager.service gpu-fleet-mig.service
 Before={ENGINES} {DISTRIBUTIONS} kubelet.service
 ConditionPathExists=/var/lib/gpu-fleet/cdi/wish.yaml
 
@@ -95,15 +113,17 @@ Unit=gpu-fleet-cdi.service
 WantedBy=multi-user.target
 """
 
-# MIG layouts go with the module, so a reload needs all three again. Debian's own module is called nvidia-current.
+# MIG layouts go with the module, so a reload needs all of them again. Debian's own module is called nvidia-current.
 DRIVER_RULES = """\
 ACTION=="add", SUBSYSTEM=="module", KERNEL=="nvidia|nvidia_current", TAG+="systemd", \\
-  ENV{SYSTEMD_WANTS}+="gpu-fleet-mig.service gpu-fleet-cdi.service gpu-fleet-validation.service"
+  ENV{SYSTEMD_WANTS}+="gpu-fleet-devices.service gpu-fleet-mig.service", \\
+  ENV{SYSTEMD_WANTS}+="gpu-fleet-cdi.service gpu-fleet-validation.service"
 """
 
 # path -> (text, permission bits)
 FILES = {
     PROGRAM_PATH: (PROGRAM, 0o755),
+    "/etc/systemd/system/gpu-fleet-devices.service": (DEVICES_SERVICE, 0o644),
     "/etc/systemd/system/gpu-fleet-mig.service": (MIG_SERVICE, 0o644),
     "/etc/systemd/system/gpu-fleet-cdi.service": (CDI_SERVICE, 0o644),
     "/etc/systemd/system/gpu-fleet-validation.service": (VALIDATION_SERVICE, 0o644),
@@ -112,5 +132,11 @@ FILES = {
 }
 
 # Enabled for the next boot; only the path unit is also started at once.
-ENABLED = ("gpu-fleet-mig.service", "gpu-fleet-cdi.service", "gpu-fleet-validation.service", "gpu-fleet-cdi.path")
+ENABLED = (
+    "gpu-fleet-devices.service",
+    "gpu-fleet-mig.service",
+    "gpu-fleet-cdi.service",
+    "gpu-fleet-validation.service",
+    "gpu-fleet-cdi.path",
+)
 STARTED = ("gpu-fleet-cdi.path",)

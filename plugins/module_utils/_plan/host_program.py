@@ -25,7 +25,7 @@ class ProgramFile:
 
 @dataclass(frozen=True)
 class ProgramWish:
-    """``package``: path below PACKAGE -> SHA-256. ``files``: programs and units by path. ``enabled``, ``started``: units."""
+    """``package``: path below PACKAGE -> SHA-256. ``files``: programs and units. ``enabled``, ``started``: units."""
 
     state: str
     package: Mapping[str, str]

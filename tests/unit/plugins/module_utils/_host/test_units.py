@@ -12,7 +12,7 @@ def test_every_enabled_unit_has_a_file():
     assert {f"/etc/systemd/system/{u}" for u in units.ENABLED} <= set(units.FILES)
 
 
-@pytest.mark.parametrize("verb", ["mig", "cdi", "validation"])
+@pytest.mark.parametrize("verb", ["devices", "mig", "cdi", "validation"])
 def test_each_boot_verb_has_a_unit_that_runs_it(verb):
     text, _mode = units.FILES[f"/etc/systemd/system/gpu-fleet-{verb}.service"]
     assert f"ExecStart={units.PROGRAM_PATH} {verb}\n" in text
@@ -22,6 +22,8 @@ def test_each_boot_verb_has_a_unit_that_runs_it(verb):
 @pytest.mark.parametrize(
     ("earlier", "later"),
     [
+        ("gpu-fleet-devices.service", "nvidia-persistenced.service"),
+        ("gpu-fleet-devices.service", "gpu-fleet-mig.service"),
         ("gpu-fleet-mig.service", "gpu-fleet-cdi.service"),
         ("gpu-fleet-mig.service", "containerd.service"),
         ("gpu-fleet-cdi.service", "docker.service"),
