@@ -69,5 +69,5 @@ def conflict_message(text: str) -> str:
     managers = sorted(set(CONFLICT.findall(text)))
     if not managers:
         return text
-    names = ", ".join(managers)
-    return f"fields belong to field manager {names}; remove them there, or set force_conflicts: true to take them over: {text}"
+    owner = ", ".join(managers)
+    return f"fields belong to field manager {owner}; remove them there, or set force_conflicts: true: {text}"

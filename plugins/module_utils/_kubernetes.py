@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cluster, as modules on the controller see it. Private to this collection.
 
-Where the cluster is and who we are there comes from kubernetes.core: the same options, K8S_AUTH_* variables and kubeconfig.
+Where the cluster is and who we are there comes from kubernetes.core: the same options, K8S_AUTH_* variables and
+kubeconfig.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class Cluster:
         return json.loads(self.text(path, query))
 
     def text(self, path: str, query: Mapping[str, Any] | None = None, *, timeout: float = 30.0) -> str:
-        """The plain answer at ``path``: logs, or what a pod serves through the API server's proxy. Raises ClusterError."""
+        """The plain answer at ``path``: logs, or what a pod serves through the API server's proxy. Raises
+        ClusterError.
+        """
         return self._call("GET", path, query=dict(query or {}), timeout=timeout)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> None:

@@ -11,7 +11,8 @@ module: node_labels
 short_description: Label nodes with what the GPUs of their hosts predict
 version_added: 0.1.0
 description:
-  - Predicts, from the results of M(gpu.fleet.gpu_info), the labels that the GPU Operator and GPU Feature Discovery would
+  - Predicts, from the results of M(gpu.fleet.gpu_info), the labels that the GPU Operator and GPU Feature Discovery
+    would
     set, and the resources that the device plugin will advertise.
   - Reads all nodes by one list call, and patches a node once at most, and only where a label differs.
   - A host that is not ready gets no deploy label, so no operand lands on it. Values that people or tools have set in

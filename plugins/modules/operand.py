@@ -12,7 +12,8 @@ short_description: Bring the Kubernetes objects of one operand to a cluster
 version_added: 0.1.0
 description:
   - Applies the objects of one state of the GPU Operator's order with server-side apply and field manager V(gpu.fleet).
-  - Reads one list a kind. An object whose fields are all as wanted is not written, so an unchanged cluster sees no write.
+  - Reads one list a kind. An object whose fields are all as wanted is not written, so an unchanged cluster sees no
+    write.
   - Objects of the same state that are no longer wanted are deleted, found by their labels.
   - An action plugin on the controller carries out the plan through M(kubernetes.core.k8s), and reads again to prove it.
 options:

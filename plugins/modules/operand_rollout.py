@@ -27,7 +27,8 @@ options:
     type: str
     required: true
   expected:
-    description: The nodes that have to get a pod, with what their hosts predict, as M(gpu.fleet.node_labels) returns it.
+    description: The nodes that have to get a pod, with what their hosts predict, as M(gpu.fleet.node_labels) returns
+      it.
     type: list
     elements: dict
     default: []
@@ -60,7 +61,8 @@ options:
         type: str
   proof:
     description:
-      - What a ready pod has to show. V(allocatable) is the node's allocatable resources, V(labels) the labels in the log of
+      - What a ready pod has to show. V(allocatable) is the node's allocatable resources, V(labels) the labels in the
+        log of
         GFD, V(series) the exporter's metrics through the API server's proxy, V(none) nothing.
     type: str
     choices: [none, allocatable, labels, series]
@@ -120,7 +122,8 @@ nodes:
   returned: always
   sample:
     - {node: gpu-a, state: ready, reason: "", pod: nvidia-device-plugin-daemonset-x7k2p}
-    - {node: gpu-b, state: not_ready, reason: "allocatable nvidia.com/gpu is 0, predicted 2", pod: nvidia-device-plugin-daemonset-m2q9d}
+    - {node: gpu-b, state: not_ready, reason: "allocatable nvidia.com/gpu is 0, predicted 2", pod:
+      nvidia-device-plugin-daemonset-m2q9d}
 reasons:
   description: The reasons of the nodes that are not ready.
   type: list
@@ -219,7 +222,9 @@ class Rollout:
             return row
         container = row.reason.split(" crashes")[0].split()[-1]
         text = self.log(row.pod, SHOWN_LINES, previous="true", container=container)
-        return rollout.NodeRollout(row.node, row.state, f"{row.reason}; its last words: {' | '.join(text.splitlines())}", row.pod)
+        return rollout.NodeRollout(
+            row.node, row.state, f"{row.reason}; its last words: {' | '.join(text.splitlines())}", row.pod
+        )
 
 
 def gfd_only(labels):

@@ -20,7 +20,8 @@ HOSTNAME_LABEL = "kubernetes.io/hostname"
 class Host:
     """A host of the inventory.
 
-    ``state`` is ready, not_ready (no operand may land), ignored (no GPU) or planned (check mode). ``node`` is an explicit
+    ``state`` is ready, not_ready (no operand may land), ignored (no GPU) or planned (check mode). ``node`` is an
+    explicit
     node name, empty for none; ``names``, then ``addresses`` are tried. ``facts`` is the result of gpu_info, else empty.
     """
 
@@ -67,7 +68,9 @@ def match_node(host: Host, nodes: Iterable[Mapping[str, Any]]) -> Mapping[str, A
 def plan_nodes(
     hosts: Sequence[Host], nodes: Sequence[Mapping[str, Any]], *, mig_strategy: str
 ) -> tuple[Plan, tuple[NodeWish, ...]]:
-    """One step for every node whose labels have to change. A host without a node is a warning: it may have no kubelet."""
+    """One step for every node whose labels have to change. A host without a node is a warning: it may have no
+    kubelet.
+    """
     steps: list[Step] = []
     findings: list[Finding] = []
     wishes: list[NodeWish] = []

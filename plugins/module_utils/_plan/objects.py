@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Decides which objects of an operand have to be applied or deleted. Private to this collection.
 
-An object is as wanted when our last definition is the present one (a hash in an annotation) and every field of it still has
+An object is as wanted when our last definition is the present one (a hash in an annotation) and every field of it
+still has
 its value. What the API server or other managers add does not count.
 """
 
@@ -37,7 +38,8 @@ class ObjectsPlan:
 def plan_objects(wanted: Sequence[Object], found: Iterable[Object], *, state: str) -> ObjectsPlan:
     """Brings the objects of ``state`` to exactly ``wanted``; an empty ``wanted`` removes the operand.
 
-    ``found`` are all objects that carry our label, and all of the shared kinds. With the last operand the namespace and the
+    ``found`` are all objects that carry our label, and all of the shared kinds. With the last operand the namespace
+    and the
     RuntimeClasses that are ours go too.
     """
     present = {key(o): o for o in found}

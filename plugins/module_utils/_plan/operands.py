@@ -18,11 +18,20 @@ def operand_result(
 ) -> dict[str, Any]:
     """The result that a role publishes for ``host``.
 
-    ``nodes`` are rows of node_labels (empty where a role runs alone), ``rollout`` is the result of operand_rollout. ``waits`` says
+    ``nodes`` are rows of node_labels (empty where a role runs alone), ``rollout`` is the result of operand_rollout.
+    ``waits`` says
     whether a host that is not ready makes the role fail: not in check mode, and not where the host itself is not ready.
     """
     found, reason, waits = _judge(nodes, host, state, rollout)
-    return {"state": found, "reason": reason, "waits": waits, "version": version, "plan": [], "findings": [], "reboot_required": False}
+    return {
+        "state": found,
+        "reason": reason,
+        "waits": waits,
+        "version": version,
+        "plan": [],
+        "findings": [],
+        "reboot_required": False,
+    }
 
 
 def _judge(

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Judges, node by node, whether a DaemonSet has arrived and does what it is for. Private to this collection.
 
-That a pod is Ready says little: the device plugin stays Ready without a device. So every judgement ends in a proof: what
+That a pod is Ready says little: the device plugin stays Ready without a device. So every judgement ends in a proof:
+what
 the node or the pod shows, compared with what the host's GPUs predict.
 """
 
@@ -191,7 +192,7 @@ def prove_labels(found: Mapping[str, str], predicted: Mapping[str, str], *, igno
     return f"GFD's label {'; '.join(wrong[:3])}" if wrong else ""
 
 
-SERIES = re.compile(r'^DCGM_FI_DEV_GPU_TEMP\{([^}]*)\}', re.MULTILINE)
+SERIES = re.compile(r"^DCGM_FI_DEV_GPU_TEMP\{([^}]*)\}", re.MULTILINE)
 
 
 def prove_series(metrics: str, gpus: Iterable[str]) -> str:
