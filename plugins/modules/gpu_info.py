@@ -11,7 +11,7 @@ module: gpu_info
 short_description: Read everything about a host's GPU stack
 version_added: 0.1.0
 description:
-  - Reads GPUs, driver, MIG devices, topology, container engines and CDI specs of a host in one run.
+  - Reads GPUs, driver, MIG devices, topology, container engines, CDI specs and kubelet of a host in one run.
   - For reports, predictions and people. The changing modules of this collection look for themselves and never use
     these facts.
   - A host without GPU, without driver or with an NVML that fails is no error. RV(driver) says so, and GPUs come from
@@ -19,7 +19,8 @@ description:
 options:
   gather_subset:
     description:
-      - What to read. V(all), any of V(pci), V(driver), V(nvml), V(mig), V(topology), V(runtimes), V(cdi), or the same
+      - What to read. V(all), any of V(pci), V(driver), V(nvml), V(mig), V(topology), V(runtimes), V(cdi), V(kubelet),
+        or the same
         with C(!) in front
         to leave it out.
       - Only exclusions mean all the others.
@@ -212,6 +213,20 @@ cdi:
         driver_version: 595.71.05
         error: null
         stale_because: []
+kubelet:
+  description: The kubelet, its version, root directory, cgroup driver, and the sockets of registered device plugins.
+  type: dict
+  returned: with subset kubelet
+  sample:
+    present: true
+    running: true
+    version: 1.35.0
+    root_directory: /var/lib/kubelet
+    cgroup_driver: systemd
+    runtime_endpoint: unix:///run/containerd/containerd.sock
+    engine: containerd
+    node_name: null
+    device_plugin_sockets: [nvidia-gpu.sock]
 ansible_facts:
   description: All of the above, as the fact C(gpu_fleet).
   type: dict

@@ -17,13 +17,14 @@ from .driver_facts import read_driver_facts
 from .files import HostRoot
 from .gpus import read_gpu_facts
 from .helpers import find_helper
+from .kubelet import PROGRAMS, read_kubelet
 from .nvml import Nvml, NvmlFailure, open_nvml
 from .pci import read_pci
 from .runtimes import read_cdi_facts, read_runtimes
 from .topology import read_topology
 from .vgpu import read_vgpu_present
 
-SUBSETS = ("pci", "driver", "nvml", "mig", "topology", "runtimes", "cdi")
+SUBSETS = ("pci", "driver", "nvml", "mig", "topology", "runtimes", "cdi", "kubelet")
 ASKS_NVML = frozenset({"nvml", "mig", "topology", "cdi"})
 
 # subset -> Python package that it needs on the host
@@ -66,7 +67,31 @@ def read_facts(host: HostRoot, run: Run, subsets: Collection[str]) -> dict[str, 
     if "cdi" in subsets:
         view = read_gpus()
         facts["cdi"] = read_cdi_facts(host, find_helper("yaml"), None if view.error else view.gpus)
+    if "kubelet" in subsets:
+        facts["kubelet"] = _kubelet(host, run)
     return facts
+
+
+def _kubelet(host: HostRoot, run: Run) -> dict[str, Any]:
+    found = read_kubelet(host)
+    return {
+        "present": found.present,
+        "running": found.running,
+        "version": _kubelet_version(host, run),
+        "root_directory": found.root,
+        "cgroup_driver": found.cgroup_driver,
+        "runtime_endpoint": found.endpoint or None,
+        "engine": found.engine or None,
+        "node_name": found.node_name or None,
+        "device_plugin_sockets": list(found.sockets),
+    }
+
+
+def _kubelet_version(host: HostRoot, run: Run) -> str | None:
+    """``Kubernetes v1.35.0``; None where there is no program to ask, or another host's tree is read."""
+    program = next((p for p in PROGRAMS if host.root == "/" and host.is_executable(p)), None)
+    status, out, _err = run([program, "--version"]) if program else (127, "", "")
+    return out.split()[-1].lstrip("v") if status == 0 and out.split() else None
 
 
 def _rows(rows: list[dict[str, Any]], subsets: Collection[str]) -> list[dict[str, Any]]:
