@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 from dev.cache import artifact
-
 from simulator.c_table import model_table, stub_table
 from simulator.models import MODELS
 

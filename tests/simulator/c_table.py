@@ -43,7 +43,8 @@ def _profile_row(profile: MigProfile) -> str:
 
 def _model_row(number: int, model: Model) -> str:
     texts = [model.key, model.name, model.vbios, model.part_number]
-    numbers: list[int] = [model.device_id << 16 | 0x10DE, model.subsystem, model.architecture, *model.compute, model.brand]
+    numbers: list[int] = [model.device_id << 16 | 0x10DE, model.subsystem, model.architecture]
+    numbers += [*model.compute, model.brand]
     numbers += [model.memory_mib, model.bar1_mib, model.multiprocessors, model.cores, *model.power, *model.clocks]
     numbers += [model.bus_width, model.pcie_generation, model.mig_units, int(model.mig_needs_reset)]
     numbers += [*model.mig_engines, model.mig_slice_multiprocessors, model.mig_revision1_multiprocessors]

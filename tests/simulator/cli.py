@@ -59,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_kernel_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    verbs.add_parser("boot", help="lay the hardware's view (simhw.service)").set_defaults(run=lambda _: machine.boot(HERE))
+    boot = verbs.add_parser("boot", help="lay the hardware's view (simhw.service)")
+    boot.set_defaults(run=lambda _: machine.boot(HERE))
     coldplug = verbs.add_parser("coldplug", help="load drivers for the PCI devices (simhw-coldplug.service)")
     coldplug.set_defaults(run=lambda _: machine.coldplug(HERE))
     insert = verbs.add_parser("insmod", help="load a module; its .modinfo comes on standard input")

@@ -84,7 +84,8 @@ def _banner(version: str, flavour: str) -> str:
         "open": f"NVIDIA UNIX Open Kernel Module for x86_64  {version}  Release Build  (dvs-builder@U22-I3-AE18-09-6)",
         "proprietary": f"NVIDIA UNIX x86_64 Kernel Module  {version}",
     }[flavour]
-    return f"NVRM version: {module}  Tue Jul  8 03:24:41 UTC 2025\nGCC version:  gcc version 12.2.0 (Debian 12.2.0-14+deb12u1)\n"
+    compiler = "GCC version:  gcc version 12.2.0 (Debian 12.2.0-14+deb12u1)"
+    return f"NVRM version: {module}  Tue Jul  8 03:24:41 UTC 2025\n{compiler}\n"
 
 
 def _parameters(options: str) -> str:

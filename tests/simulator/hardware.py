@@ -23,7 +23,7 @@ MODULE_LISTS = ("modules.order", "modules.builtin", "modules.builtin.modinfo")
 
 
 def plug_in(rootfs: Path, profile: str, *, kernel: str | None = None) -> None:
-    """Puts the hardware of `profile` into `rootfs`. `kernel`: the release to pretend, by default that of the lab's headers.
+    """Puts the hardware of `profile` into `rootfs`. `kernel`: the release to pretend, else that of the lab's headers.
 
     UUIDs follow from /etc/hostname of the rootfs, so write that first. Raises ValueError for an unknown profile.
     """

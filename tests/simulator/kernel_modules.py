@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernel modules of a simulated host: /proc/modules, /sys/module, and what the kernel answers to a load or a removal."""
+"""Kernel modules of a simulated host: /proc/modules, /sys/module, and the kernel's answers to loads and removals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from simulator.files import link, write_tree
 from simulator.place import Place
@@ -55,7 +54,7 @@ class Information:
 
     @property
     def taints(self) -> str:
-        """As in the last column of /proc/modules: out of tree, unsigned, and proprietary unless the licence is a free one."""
+        """Last column of /proc/modules: out of tree, unsigned, proprietary unless the licence is a free one."""
         return "(OE)" if "GPL" in self.license else "(POE)"
 
 
@@ -72,7 +71,8 @@ class Module:
     def parse(cls, line: str) -> Module:
         """A line of /proc/modules -> Module."""
         name, size, _count, users, *rest = line.split()
-        return cls(name, int(size), tuple(user for user in users.split(",") if user not in ("", "-")), " ".join(rest[2:]))
+        known = tuple(user for user in users.split(",") if user not in ("", "-"))
+        return cls(name, int(size), known, " ".join(rest[2:]))
 
     @property
     def line(self) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from simulator.driver import forget
 from simulator.files import link, write_tree
-from simulator.pci import modalias, pci_files
 from simulator.models import MODELS
+from simulator.pci import modalias, pci_files
 from simulator.place import Place
 from simulator.state import State, edit, read
 

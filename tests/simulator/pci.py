@@ -19,10 +19,9 @@ RESOURCE_LINES = 13
 
 def pci_files(gpus: list[Record]) -> Files:
     """Path below /sys/bus/pci/devices -> content, for the GPUs and one host bridge of another vendor."""
-    files = {f"{HOST_BRIDGE}/{name}": content for name, content in _device(0x8086, 0x29C0, 0x060000, 0x11001AF4).items()}
-    for gpu in gpus:
-        files.update({f"{gpu['bus']}/{name}": content for name, content in _gpu(MODELS[gpu["model"]], gpu["bus"]).items()})
-    return files
+    devices = {HOST_BRIDGE: _device(0x8086, 0x29C0, 0x060000, 0x11001AF4)}
+    devices |= {gpu["bus"]: _gpu(MODELS[gpu["model"]], gpu["bus"]) for gpu in gpus}
+    return {f"{bus}/{name}": content for bus, files in devices.items() for name, content in files.items()}
 
 
 def modalias(model: Model) -> str:
@@ -82,7 +81,12 @@ def _bars(model: Model, bus: int) -> str:
     bars = {0: (0xA000_0000 + (bus << 24), 16 << 20, 0x40200), 1: (base, model.bar1_mib << 20, 0x14220C)}
     bars[3] = (base + (1 << 39), 32 << 20, 0x14220C)
     rows = [bars.get(number, (0, 0, 0)) for number in range(RESOURCE_LINES)]
-    return "".join(f"0x{start:016x} 0x{start + size - 1 if size else 0:016x} 0x{flags:016x}\n" for start, size, flags in rows)
+    return "".join(_bar(*row) for row in rows)
+
+
+def _bar(start: int, size: int, flags: int) -> str:
+    end = start + size - 1 if size else 0
+    return f"0x{start:016x} 0x{end:016x} 0x{flags:016x}\n"
 
 
 def _configuration(vendor: int, device: int, pci_class: int, subsystem: int) -> bytes:

@@ -52,14 +52,14 @@ class Sandbox:
             state.processes.append({**{key: _text(value) for key, value in numbers.items()}, "name": "python3"})
 
     def nvml(self, code: str) -> Any:
-        """Runs Python statements that use pynvml's names and leave `result`; returns it. An NVMLError gives its number."""
+        """Runs Python statements that use pynvml's names and leave `result`; AssertionError when they raise."""
         done = self.run(sys.executable, "-c", f"{_HEAD}{code}{_TAIL}")
         if done.returncode:
             raise AssertionError(done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
 
     def start(self, code: str) -> subprocess.Popen[str]:
-        """As `nvml`, in a process of its own that the caller ends: it prints `ready` and waits for its standard input."""
+        """As `nvml`, in a process that the caller ends: it prints `ready` and waits for its standard input to close."""
         text = f"{_HEAD}{code}\nprint('ready', flush=True)\nsys.stdin.read()\n"
         pipe = subprocess.PIPE
         return subprocess.Popen([sys.executable, "-c", text], env=self._all(), stdin=pipe, stdout=pipe, text=True)
@@ -95,7 +95,8 @@ def make(profile, start=None, device=None):
     if start is None:
         return nvmlDeviceCreateGpuInstance(device, profile)
     sizes = {19: 1, 20: 1, 15: 2, 14: 2, 9: 4, 5: 4, 0: 8}
-    return nvmlDeviceCreateGpuInstanceWithPlacement(device, profile, byref(c_nvmlGpuInstancePlacement_t(start, sizes[profile])))
+    place = c_nvmlGpuInstancePlacement_t(start, sizes[profile])
+    return nvmlDeviceCreateGpuInstanceWithPlacement(device, profile, byref(place))
 
 def start_of(gi):
     return nvmlGpuInstanceGetInfo(gi).placement.start

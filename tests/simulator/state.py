@@ -84,7 +84,7 @@ def new_gpu(model: str, minor: int, owner: str) -> Record:
         "uuid": f"GPU-{identity}",
         "serial": str(1_320_000_000_000 + identity.int % 1_000_000_000),
         "bus": f"0000:{0x41 + minor * 0x10:02x}:00.0",
-        **{key: "0" for key in ("mig", "pending", "persistence", "client", "passthrough", "lost")},
+        **dict.fromkeys(("mig", "pending", "persistence", "client", "passthrough", "lost"), "0"),
     }
 
 

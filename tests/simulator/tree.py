@@ -22,7 +22,7 @@ KERNEL = "6.1.0-sim-amd64"
 LICENSES = {"open": "Dual MIT/GPL", "proprietary": "NVIDIA"}
 MODULES = {"nvidia": (), "nvidia_uvm": ("nvidia",)}
 NVIDIA_MAJOR = 195
-CHARACTER_DEVICES = "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n136 pts\n\nBlock devices:\n  7 loop\n254 virtblk\n"
+DEVICES = "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n136 pts\n\nBlock devices:\n  7 loop\n254 virtblk\n"
 
 
 def make_tree(
@@ -30,8 +30,8 @@ def make_tree(
 ) -> dict[str, str]:
     """Lays /sys, /proc, /dev and the state file of a machine with `profile` below `dest`.
 
-    `driver_version`: of the loaded module, empty when none is loaded. `nodes`: real device files (needs root), else plain
-    files. Returns the environment with which libnvidia-ml and the programs of the simulator work on this tree.
+    `driver_version`: of the loaded module, empty when none is loaded. `nodes`: real device files (needs root), else
+    plain files. Returns the environment with which libnvidia-ml and the programs of the simulator work on this tree.
     """
     place = Place(dest)
     state = profile_state(profile, dest.name)
@@ -56,7 +56,7 @@ def _lay_bare(place: Place, state: State, kernel: str) -> None:
     write_tree(root / "proc/sys/kernel", {"osrelease": f"{kernel}\n"})
     write_tree(place.sys / "bus/pci/devices", pci_files(state.gpus))
     place.modules.write_text("")
-    place.devices.write_text(CHARACTER_DEVICES)
+    place.devices.write_text(DEVICES)
     with edit(place.state) as written:
         written.gpus, written.faults = state.gpus, state.faults
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pynvml
 import pytest
+
 from simulator.build import artifact_dir, defined_symbols, wanted_symbols
 from simulator.models import MODELS
 from simulator.sandbox import DRIVER, Sandbox
@@ -58,7 +59,8 @@ def test_numbers_of_a_model(tmp_path: Path, key: str) -> None:
         "nvmlDeviceGetArchitecture(d), nvmlDeviceGetMinorNumber(d), nvmlDeviceGetPowerManagementDefaultLimit(d)]"
     )
     ids = [model.device_id << 16 | 0x10DE, model.subsystem, "00000000:41:00.0"]
-    assert found == [*ids, model.memory_mib, model.memory_mib, [*model.compute], model.architecture, 0, model.power[2] * 1000]
+    kind = [[*model.compute], model.architecture]
+    assert found == [*ids, model.memory_mib, model.memory_mib, *kind, 0, model.power[2] * 1000]
 
 
 def test_handles_by_uuid_and_bus_are_the_same_gpu(tmp_path: Path) -> None:
@@ -76,11 +78,14 @@ def test_gpu_without_device_file_is_invisible(tmp_path: Path) -> None:
 
 def test_versions_come_from_the_loaded_module(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, "h100x1", driver="595.71.05")
-    versions = box.nvml("result = [nvmlSystemGetDriverVersion(), nvmlSystemGetNVMLVersion(), nvmlSystemGetCudaDriverVersion()]")
-    assert versions == ["595.71.05", "13.595.71.05", 13020]
+    calls = "nvmlSystemGetDriverVersion(), nvmlSystemGetNVMLVersion(), nvmlSystemGetCudaDriverVersion()"
+    assert box.nvml(f"result = [{calls}]") == ["595.71.05", "13.595.71.05", 13020]
 
 
-@pytest.mark.parametrize(("driver", "library", "code"), [("", "", DRIVER_NOT_LOADED), (DRIVER, "595.71.05", MISMATCH), (DRIVER, DRIVER, 0)])
+@pytest.mark.parametrize(
+    ("driver", "library", "code"),
+    [("", "", DRIVER_NOT_LOADED), (DRIVER, "595.71.05", MISMATCH), (DRIVER, DRIVER, 0)],
+)
 def test_library_and_module_have_to_agree(tmp_path: Path, driver: str, library: str, code: int) -> None:
     box = Sandbox(tmp_path / "machine", "h100x1", driver=driver)
     if library:
@@ -123,7 +128,8 @@ def test_processes_and_memory(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, "a100x2")
     box.process(gpu=1, pid=77)
     found = box.nvml(
-        "result = [[[p.pid, p.usedGpuMemory >> 20] for p in nvmlDeviceGetComputeRunningProcesses(gpu(i))] for i in (0, 1)]"
+        "lists = [nvmlDeviceGetComputeRunningProcesses(gpu(i)) for i in (0, 1)]\n"
+        "result = [[[p.pid, p.usedGpuMemory >> 20] for p in rows] for rows in lists]"
         " + [nvmlDeviceGetMemoryInfo(gpu(1), nvmlMemory_v2).used >> 20]"
     )
     assert found == [[], [[77, 1024]], 1024]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from simulator.driver import forget
 from simulator.sandbox import Sandbox
 from simulator.state import edit
@@ -77,7 +78,7 @@ def test_reset_takes_instances_away(tmp_path: Path) -> None:
 )
 def test_driver_places_until_nothing_fits(tmp_path: Path, profile: str, id: int, starts: list[int]) -> None:
     box = Sandbox(tmp_path, profile)
-    left = "nvmlDeviceGetGpuInstanceRemainingCapacity(gpu(), {id})".format(id=id)
+    left = f"nvmlDeviceGetGpuInstanceRemainingCapacity(gpu(), {id})"
     code = f"{ON}before = {left}; made = [start_of(make({id})) for _ in range(before)]\n"
     assert box.nvml(f"{code}result = [made, {left}, number(make, {id})]") == [starts, 0, INSUFFICIENT_RESOURCES]
 
@@ -124,7 +125,8 @@ def test_mig_devices_of_an_instance(tmp_path: Path) -> None:
     found = box.nvml(
         f"{ON}gi = make(9)\nci = nvmlGpuInstanceCreateComputeInstance(gi, 2)\n"
         "m = nvmlComputeInstanceGetInfo_v2(ci).device; a = nvmlDeviceGetAttributes(m)\n"
-        "again = nvmlDeviceGetHandleByUUID(nvmlDeviceGetUUID(m)); parent = nvmlDeviceGetDeviceHandleFromMigDeviceHandle(m)\n"
+        "again = nvmlDeviceGetHandleByUUID(nvmlDeviceGetUUID(m))\n"
+        "parent = nvmlDeviceGetDeviceHandleFromMigDeviceHandle(m)\n"
         "result = [nvmlDeviceGetName(m), nvmlDeviceIsMigDeviceHandle(again).value, nvmlDeviceGetIndex(parent),"
         "nvmlDeviceGetGpuInstanceId(m), nvmlDeviceGetComputeInstanceId(m), nvmlDeviceGetMaxMigDeviceCount(gpu()),"
         "a.multiprocessorCount, a.gpuInstanceSliceCount, a.memorySizeMB, nvmlDeviceGetMemoryInfo(m).total >> 20]"
@@ -177,15 +179,14 @@ def test_no_instance_without_mig_mode(tmp_path: Path) -> None:
 def test_capability_files_follow_the_instances(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, "a100x2")
     folder = tmp_path / "proc/driver/nvidia/capabilities/gpu1/mig"
-    box.nvml(
-        "nvmlDeviceSetMigMode(gpu(1), 1); gi = make(19, 3, gpu(1)); nvmlGpuInstanceCreateComputeInstance(gi, 0); result = 0"
-    )
+    on = "nvmlDeviceSetMigMode(gpu(1), 1)\n"
+    box.nvml(f"{on}result = str(nvmlGpuInstanceCreateComputeInstance(make(19, 3, gpu(1)), 0))")
     minors = (tmp_path / "proc/driver/nvidia-caps/mig-minors").read_text().splitlines()
     for name in ("gi10/access", "gi10/ci0/access"):
         minor = (folder / name).read_text().splitlines()[0].split()[1]
         assert f"gpu1/{name} {minor}" in minors
-    box.nvml("gi = nvmlDeviceGetGpuInstanceById(gpu(1), 10); ci = nvmlGpuInstanceGetComputeInstanceById(gi, 0)\n"
-             "nvmlComputeInstanceDestroy(ci); nvmlGpuInstanceDestroy(gi); result = 0")  # fmt: skip
+    handles = "gi = nvmlDeviceGetGpuInstanceById(gpu(1), 10); ci = nvmlGpuInstanceGetComputeInstanceById(gi, 0)\n"
+    box.nvml(f"{handles}nvmlComputeInstanceDestroy(ci); nvmlGpuInstanceDestroy(gi); result = 0")
     assert list(folder.iterdir()) == []
 
 
