@@ -51,20 +51,21 @@ def folders(lab_id: str) -> list[Path]:
     return [h.mount / f"{PREFIX}{lab_id}" for h in hierarchies()]
 
 
-def create(lab_id: str) -> list[Path]:
-    """Makes the lab's folders; returns those that the lab's commands join."""
-    joined = []
+def create(lab_id: str) -> None:
+    """Makes the lab's folders; the lab's process 1 starts in `folders`, which become the roots that it sees."""
     for hierarchy in hierarchies():
         folder = hierarchy.mount / f"{PREFIX}{lab_id}"
         folder.mkdir()
         if not hierarchy.controllers:
             _delegate(hierarchy.mount)
-            folder = folder / COMMANDS
-            folder.mkdir()
+            (folder / COMMANDS).mkdir()
         if "cpuset" in hierarchy.controllers.split(","):
             prepare_cpuset(folder)
-        joined.append(folder)
-    return joined
+
+
+def command_folders(lab_id: str) -> list[Path]:
+    """What a command enters that is started in the lab from outside."""
+    return [folder / COMMANDS if (folder / COMMANDS).exists() else folder for folder in folders(lab_id)]
 
 
 def prepare_cpuset(folder: Path) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from dev import progress
 
-from . import access, cgroups, keeper, labs, processes
+from . import access, cgroups, keeper, labs, limits, processes
 from .host import NAMESPACES as ENTER
 from .host import Host
 
@@ -94,6 +94,7 @@ class Lab:
         `layers` are folders that lie read-only over its suite's root; `extra_setup` is called with its root before
         it boots.
         """
+        limits.require_inotify()
         taken = {h.address for h in self.hosts}
         if len(taken) >= MAX_HOSTS:
             raise ValueError(f"Lab {self.id} has {len(taken)} hosts already, and a lab has at most {MAX_HOSTS}")
@@ -132,7 +133,7 @@ class Lab:
         if self.inside:
             return [str(a) for a in args]
         enter = ["nsenter", "-t", str(self.keeper_pid), *ENTER, f"--wd={Path.cwd()}", "--"]
-        return cgroups.joining(self._joined(), [*enter, *map(str, args)])
+        return cgroups.joining(cgroups.command_folders(self.id), [*enter, *map(str, args)])
 
     def environment(self) -> dict[str, str]:
         """What every command in the lab gets in addition."""
@@ -175,6 +176,7 @@ class Lab:
     def stop(self) -> None:
         """Ends all that runs in the lab and removes it; its logs go beside the log of this start of `./dev`."""
         with _undisturbed():
+            self._keep_journals()
             _keep_logs(self.folder)
             labs.remove(self.folder)
 
@@ -184,17 +186,19 @@ class Lab:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _joined(self) -> list[Path]:
-        return [Path(line) for line in (self.folder / "cgroups").read_text().splitlines()]
+    def _keep_journals(self) -> None:
+        for host in self.hosts:
+            if host.leader is not None:
+                (host.folder / "journal.log").write_text(host.run(["journalctl", "--no-pager", "--boot"]))
 
     def _start_keeper(self, detached: bool) -> None:
         for name in ("hosts", "www", "etc"):
             (self.folder / name).mkdir()
         access.prepare(self)
-        (self.folder / "cgroups").write_text("\n".join(map(str, cgroups.create(self.id))))
+        cgroups.create(self.id)
         controllers = [h.controllers for h in cgroups.hierarchies() if h.controllers]
         program = [*UNSHARE, sys.executable, keeper.__file__, str(self.folder), *controllers]
-        command = cgroups.joining(self._joined(), program)
+        command = cgroups.joining(cgroups.folders(self.id), program)
         with (self.folder / "keeper.log").open("ab") as log:
             process = subprocess.Popen(
                 command if detached else ["setpriv", "--pdeathsig", "KILL", *command],
