@@ -72,9 +72,8 @@ class Engine:
             return
         status, out, err = self._run(command)
         if status != 0:
-            raise Refused(
-                f"{' '.join(command)} refuses the new configuration, so the old one was put back: {(err or out).strip()}"
-            )
+            said = " ".join(line for line in (err or out).splitlines() if "level=warning" not in line)
+            raise Refused(f"{' '.join(command)} refuses the new configuration, so the old one was put back: {said}")
         if self._wish.runtime != "containerd" or self._host.root != "/":
             return
         missing = missing_handlers(self._wish, self.reader.parse(out, " ".join(command)))

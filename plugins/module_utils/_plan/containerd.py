@@ -152,7 +152,7 @@ def _configure(section: Document, wish: EngineWish, state: EngineState, version:
         containerd["default_runtime_name"] = wish.handlers[0].name
     elif containerd.get("default_runtime_name") in wish.names:
         del containerd["default_runtime_name"]
-    if wish.cdi_enabled:
+    if wish.cdi_enabled and knows_cdi_switch(state):
         (containerd if version == 1 else section)["enable_cdi"] = True
 
 
@@ -170,9 +170,25 @@ def _template(containerd: Document, wish: EngineWish) -> Document | None:
 
 def _built_in(state: EngineState, version: int) -> Document:
     """What the engine has without any file: the handlers inherit it where the files say nothing, SystemdCgroup above all."""
-    if config_version(state.dumped) != version:
+    if plugin_name(config_version(state.dumped)) != plugin_name(version):
         return {}
-    return lookup(state.dumped, "plugins", plugin_name(version), "containerd") or {}
+    return _without_zeros(lookup(state.dumped, "plugins", plugin_name(version), "containerd") or {})
+
+
+def _without_zeros(document: Document) -> Document:
+    """A dump spells out every key; those that say nothing are left out."""
+    rows = {n: _without_zeros(v) if isinstance(v, dict) else v for n, v in document.items()}
+    return {n: v for n, v in rows.items() if v}
+
+
+def knows_cdi_switch(state: EngineState) -> bool:
+    """Whether enable_cdi means anything: containerd before 1.7 has no CDI, and from 2.3 on it is always on."""
+    plugin = _dumped_plugin(state.dumped)
+    return plugin is None or "enable_cdi" in plugin
+
+
+def _dumped_plugin(dumped: Document | None) -> Document | None:
+    return None if dumped is None else lookup(dumped, "plugins", plugin_name(config_version(dumped)))
 
 
 def _entry(template: Document | None, handler: Handler, version: int) -> Document:
@@ -232,19 +248,34 @@ def _forget(section: Document, wish: EngineWish) -> None:
 
 def _remarks(wish: EngineWish, state: EngineState, version: int) -> list[Finding]:
     directories = lookup(state.source, "plugins", plugin_name(version), "cdi_spec_dirs")
-    if not isinstance(directories, list) or "/var/run/cdi" in directories or "/run/cdi" in directories:
-        return []
-    return [
-        Finding(
-            id="GPU-CTR-103",
-            severity="warning",
-            summary="containerd does not look for CDI specs where they are written",
-            wanted="/var/run/cdi in cdi_spec_dirs",
-            found=f"cdi_spec_dirs = {directories} ({wish.config_path})",
-            remedy="add /var/run/cdi to cdi_spec_dirs, or set toolkit_cdi_path to a file in one of these directories",
-            source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/434",
-        )
-    ]
+    unseen = isinstance(directories, list) and not {"/var/run/cdi", "/run/cdi"} & set(directories)
+    too_old = wish.cdi_enabled and config_version(state.dumped) < 3 and not knows_cdi_switch(state)
+    found = [_unseen(directories, wish.config_path)] if unseen else []
+    return found + ([_without_cdi()] if too_old else [])
+
+
+def _unseen(directories: list[str], path: str) -> Finding:
+    return Finding(
+        id="GPU-CTR-103",
+        severity="warning",
+        summary="containerd does not look for CDI specs where they are written",
+        wanted="/var/run/cdi in cdi_spec_dirs",
+        found=f"cdi_spec_dirs = {directories} ({path})",
+        remedy="add /var/run/cdi to cdi_spec_dirs, or set toolkit_cdi_path to a file in one of these directories",
+        source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/434",
+    )
+
+
+def _without_cdi() -> Finding:
+    return Finding(
+        id="GPU-CTR-112",
+        severity="warning",
+        summary="this containerd has no CDI, so GPUs come through the handler only",
+        wanted="containerd 1.7 or later",
+        found="containerd config dump knows no enable_cdi",
+        remedy="update containerd, or set toolkit_runtime_cdi_enabled: false",
+        source="https://github.com/containerd/containerd/blob/main/docs/cri/config.md",
+    )
 
 
 def _unknown_version(version: int, path: str) -> Finding:
