@@ -20,9 +20,7 @@ options:
   gather_subset:
     description:
       - What to read. V(all), any of V(pci), V(driver), V(nvml), V(mig), V(topology), V(runtimes), V(cdi), V(kubelet),
-        or the same
-        with C(!) in front
-        to leave it out.
+        or the same with C(!) in front to leave it out.
       - Only exclusions mean all the others.
     type: list
     elements: str
