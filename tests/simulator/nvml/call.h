@@ -40,6 +40,7 @@ int session_is_alone(void); /* no other process has NVML open */
 int may_write(void);        /* root, or a state file of the caller's own */
 
 int gpu_is_visible(const struct gpu *gpu);
+int mig_is_visible(const struct compute_instance *ci); /* a container needs the device files of its capabilities */
 struct gpu *gpu_by_minor(struct state *state, unsigned minor);
 struct gpu *gpu_by_index(struct state *state, unsigned index); /* among the visible ones */
 void gpu_clear_instances(struct state *state, unsigned minor);
@@ -56,5 +57,6 @@ void nodes_make(struct state *state);                    /* device nodes as nvid
 int node_path(char *path, unsigned size, const char *name); /* below /dev or GPU_FLEET_SIM_DEV */
 int node_exists(const char *name);
 void capabilities_sync(struct state *state);             /* /proc/driver/nvidia/capabilities follows the instances */
+unsigned capability_minor(unsigned gpu, unsigned gi);
 
 #endif

@@ -20,7 +20,7 @@ static const char *driver_root(void)
 }
 
 /* The static table of mig-minors: config 1, monitor 2, then 9 numbers for each of 15 GPU instances per GPU. */
-static unsigned capability_minor(unsigned gpu, unsigned gi)
+unsigned capability_minor(unsigned gpu, unsigned gi)
 {
     return 3 + gpu * 135 + gi * 9;
 }

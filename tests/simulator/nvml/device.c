@@ -81,7 +81,7 @@ static nvmlDevice_t mig_by_uuid(struct call *c, const char *text)
     char uuid[64];
     for (struct compute_instance *i = c->state->ci; i < c->state->ci + c->state->cis; i++) {
         struct gpu *gpu = gpu_by_minor(c->state, i->gpu);
-        if (!gpu || !gpu_is_visible(gpu))
+        if (!gpu || !gpu_is_visible(gpu) || !mig_is_visible(i))
             continue;
         mig_uuid(gpu, i, uuid);
         if (!strcmp(uuid, text))

@@ -30,7 +30,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, uns
     if (!c.gpu->mig)
         return call_end(&c, c.gpu->model->mig_units ? NVML_ERROR_NOT_FOUND : NVML_ERROR_NOT_SUPPORTED);
     for (const struct compute_instance *i = c.state->ci; i < c.state->ci + c.state->cis; i++) {
-        if (i->gpu != c.gpu->minor || index--)
+        if (i->gpu != c.gpu->minor || !mig_is_visible(i) || index--)
             continue;
         *mig = handle_of(HANDLE_MIG, i->gpu, i->gi, i->id);
         return call_end(&c, NVML_SUCCESS);

@@ -34,6 +34,31 @@ int gpu_is_visible(const struct gpu *gpu)
     return node_exists(name);
 }
 
+static int capability_exists(unsigned minor)
+{
+    char name[48], path[4096];
+    snprintf(name, sizeof name, "nvidia-caps/nvidia-cap%u", minor);
+    node_path(path, sizeof path, name);
+    return !access(path, F_OK);
+}
+
+/* On the host itself the administrator sees all; a folder in place of /dev is a host's unless it has nvidia-caps. */
+static int sees_all_instances(void)
+{
+    char path[4096];
+    node_path(path, sizeof path, "nvidia-caps");
+    return getenv("GPU_FLEET_SIM_DEV") ? access(path, F_OK) : !access("/usr/lib/simhw", F_OK);
+}
+
+/* Minors 1 and 2 are the capabilities to configure and to monitor all instances. */
+int mig_is_visible(const struct compute_instance *ci)
+{
+    unsigned minor = capability_minor(ci->gpu, ci->gi);
+    if (sees_all_instances() || capability_exists(1) || capability_exists(2))
+        return 1;
+    return capability_exists(minor) && capability_exists(minor + 1 + ci->id);
+}
+
 /* The driver's ModifyDeviceFiles; the container toolkit masks it with 0 inside containers. */
 static int may_modify(void)
 {

@@ -208,3 +208,21 @@ def test_two_processes_at_once_lose_no_instance(tmp_path: Path) -> None:
     rows = box.state.instances
     assert [sum(row["gpu"] == gpu for row in rows) for gpu in ("0", "1")] == [7, 7]
     assert len(box.writes) == 16
+
+
+@pytest.mark.parametrize(
+    ("minors", "ids"), [([30, 31], [3]), ([30], []), ([2], [2, 3]), ([1], [2, 3]), ([21, 22, 30, 31], [2, 3])]
+)
+def test_container_sees_the_instances_whose_device_files_it_has(
+    tmp_path: Path, minors: list[int], ids: list[int]
+) -> None:
+    box = Sandbox(tmp_path, "a100x1")
+    box.nvml(
+        f"{ON}made = [nvmlGpuInstanceCreateComputeInstance(make(*a), p) for a, p in (((9, 4), 2), ((14, 0), 1))]; result = 0"
+    )
+    (tmp_path / "dev/nvidia-caps").mkdir()
+    for minor in minors:
+        (tmp_path / f"dev/nvidia-caps/nvidia-cap{minor}").touch()
+    handles = "nvmlDeviceGetMigDeviceHandleByIndex(gpu(), i)"
+    found = "[i for i in range(7) if not number(nvmlDeviceGetMigDeviceHandleByIndex, gpu(), i)]"
+    assert box.nvml(f"result = [nvmlDeviceGetGpuInstanceId({handles}) for i in {found}]") == ids
