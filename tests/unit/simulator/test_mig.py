@@ -217,9 +217,8 @@ def test_container_sees_the_instances_whose_device_files_it_has(
     tmp_path: Path, minors: list[int], ids: list[int]
 ) -> None:
     box = Sandbox(tmp_path, "a100x1")
-    box.nvml(
-        f"{ON}made = [nvmlGpuInstanceCreateComputeInstance(make(*a), p) for a, p in (((9, 4), 2), ((14, 0), 1))]; result = 0"
-    )
+    make = "result = str([nvmlGpuInstanceCreateComputeInstance(make(*a), p) for a, p in (((9, 4), 2), ((14, 0), 1))])"
+    box.nvml(f"{ON}{make}")
     (tmp_path / "dev/nvidia-caps").mkdir()
     for minor in minors:
         (tmp_path / f"dev/nvidia-caps/nvidia-cap{minor}").touch()
