@@ -38,7 +38,7 @@ def plan_toolkit_config(path: str, state_wanted: str, settings: Mapping[str, Any
         return make_plan([FileChange(path, state.document, _without_ours(path, state), "state is absent", "nothing")])
     values, findings = cast_settings(settings)
     try:
-        after = _with(state.document or {}, values)
+        after = _with(_without_dropped(path, settings, state), values)
     except TypeError as error:
         return make_plan((), [*findings, _unreadable(path, str(error))])
     findings += _ldconfig(path, after)
@@ -103,6 +103,12 @@ def _without_ours(path: str, state: ConfigState) -> Document | None:
         return None
     after = undo(state.document, [o for o in state.owned if o.path == path])
     return None if not after and is_created(path, state.owned) else after
+
+
+def _without_dropped(path: str, settings: Mapping[str, Any], state: ConfigState) -> Document:
+    """The file without what was set by an earlier run and is wanted no longer."""
+    dropped = [o for o in state.owned if o.path == path and o.key and ".".join(o.key) not in settings]
+    return undo(state.document or {}, dropped)
 
 
 def _ldconfig(path: str, after: Document) -> list[Finding]:
