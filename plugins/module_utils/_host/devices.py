@@ -27,7 +27,7 @@ def run() -> int:
     wanted = in_order((host.text(MODULES_LOAD) or "").split())
 
     def observe() -> ModuleHost:
-        return read_module_host(host, run_program, state=LOADED)
+        return read_module_host(host, run_program, state=LOADED, on_demand=True)
 
     plan = plan_modules(observe(), state=LOADED, wanted=wanted, links=False)
     if plan.blocked:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 
+from .._plan.facts import LoadedModule
 from .._plan.modules import ModuleHost, is_stale, wanted_links
 from .command import Run
 from .driver_version import read_loaded_driver, read_module_on_disk
@@ -17,17 +18,22 @@ from .modules import read_holders, read_modules
 
 GPUS = "/proc/driver/nvidia/gpus"
 MINOR = re.compile(r"^Device Minor:\s*(\d+)\s*$", re.MULTILINE)
-NODE = re.compile(r"^nvidia(?:\d+|ctl|-uvm|-uvm-tools|-modeset|-nvlink|-nvswitch\d+|-nvswitchctl)$")
+NODE = re.compile(r"^nvidia(?:\d+|ctl|-uvm|-uvm-tools|-modeset)$")
+ON_DEMAND = re.compile(r"^nvidia-(?:nvlink|nvswitch\d+|nvswitchctl)$")
 
 # A loaded module -> the nodes that it answers for.
 NODES = {"nvidia": ("/dev/nvidiactl",), "nvidia_uvm": ("/dev/nvidia-uvm",), "nvidia_modeset": ("/dev/nvidia-modeset",)}
 
 
-def read_module_host(host: HostRoot, run: Run, *, state: str) -> ModuleHost:
-    """What plan_modules() decides by. Holders are looked for only where something would be unloaded: /proc is large."""
+def read_module_host(host: HostRoot, run: Run, *, state: str, on_demand: bool = False) -> ModuleHost:
+    """What plan_modules() decides by. Holders are looked for only where something would be unloaded: /proc is large.
+
+    ``on_demand``: the nodes of MIG (/dev/nvidia-caps) and NVLink too. Clients make them when they need them, so they are
+    no part of what every host with a driver has to have.
+    """
     modules = read_modules(host)
     release = read_kernel(host).release
-    nodes = _nodes(host, modules)
+    nodes = _nodes(host, modules, on_demand)
     found = ModuleHost(
         modules=modules,
         loaded=read_loaded_driver(host),
@@ -42,10 +48,13 @@ def read_module_host(host: HostRoot, run: Run, *, state: str) -> ModuleHost:
     return found
 
 
-def _nodes(host: HostRoot, modules: Sequence[str] | dict[str, object]) -> dict[str, tuple[int, int] | None]:
+def _nodes(host: HostRoot, modules: Mapping[str, LoadedModule], on_demand: bool) -> dict[str, tuple[int, int] | None]:
     """Nodes that are there, and those that the loaded modules and the driver's GPUs ask for."""
-    there = [f"/dev/{n}" for n in host.names("/dev") if NODE.match(n)]
-    there += [f"/dev/nvidia-caps/{n}" for n in host.names("/dev/nvidia-caps")]
+    names = host.names("/dev")
+    there = [f"/dev/{n}" for n in names if NODE.match(n)]
+    if on_demand:
+        there += [f"/dev/{n}" for n in names if ON_DEMAND.match(n)]
+        there += [f"/dev/nvidia-caps/{n}" for n in host.names("/dev/nvidia-caps")]
     wanted = [path for name, paths in NODES.items() if name in modules for path in paths]
     wanted += [f"/dev/nvidia{minor}" for minor in _minors(host)]
     found = {}
