@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 from dev.progress import output, run, step
-from lab.packages import index
+from lab.packages import deb, index
 from lab.packages.keys import key
 from lab.rootfs import mirror
 
@@ -53,7 +54,23 @@ def build(suite: str, out: Path) -> None:
         path.rename(out / path.name.replace("%3a", "."))
     shutil.rmtree(private)
     (out / KERNEL_FILE).write_text(release + "\n")
+    _replace_image(out, release)
     index.write(out, "Debian", f"gpu.fleet lab {suite}", key("debian"))
+
+
+def image_version(folder: Path, release: str) -> str:
+    """Version of the kernel image package in a built repository."""
+    headers = next(folder.glob(f"linux-headers-{release}_*.deb"))
+    return output(["dpkg-deb", "--field", headers, "Version"]).strip()
+
+
+def _replace_image(out: Path, release: str) -> None:
+    """An empty package instead of the kernel image, which newer headers depend on and which a host runs already."""
+    for path in out.glob("linux-image-*.deb"):
+        path.unlink()
+    image = deb.Package(f"linux-image-{release}", image_version(out, release), "Linux kernel image")
+    with tempfile.TemporaryDirectory() as scratch:
+        deb.write(image, out, Path(scratch))
 
 
 def _prepare(suite: str, private: Path) -> list[str]:

@@ -63,7 +63,7 @@ def toolkit_dir() -> Path:
 
 def debian_dir(suite: str) -> Path:
     """Real Debian packages of `suite`; newer ones in the archive do not count until the cache is cleared."""
-    inputs = [suite, *debian.PACKAGES, key("debian").fingerprint]
+    inputs: list[bytes | str | Path] = [suite, HERE / "debian.py", key("debian").fingerprint]
     return artifact("packages-debian", inputs, lambda out: debian.build(suite, out))
 
 

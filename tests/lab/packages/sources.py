@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from lab.packages.kernels import record_image
 from lab.packages.keys import key
 from lab.packages.variables import SERVER
 
@@ -21,6 +22,12 @@ Signed-By: /{keyring}
 
 
 def apt_sources(rootfs: Path, suite: str) -> None:
+    """Makes the lab's Debian repository the host's only one, and its running kernel one of its packages."""
+    write_source(rootfs, suite)
+    record_image(rootfs, suite)
+
+
+def write_source(rootfs: Path, suite: str) -> None:
     """Writes the source of the lab's Debian repository; removes the distribution's own, which no lab host reaches."""
     folder = rootfs / "etc/apt/sources.list.d"
     folder.mkdir(parents=True, exist_ok=True)

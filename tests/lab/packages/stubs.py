@@ -11,7 +11,7 @@ from dev.progress import run
 
 # nvidia-ctk calls these when the library is there; "not supported" makes it ask NVML, as with a driver that lacks them.
 SANDBOX_UTILITIES = """
-#define STUB(name) int name(void) { return 3; }
+#define STUB(name) int name(void) { return 2; }
 STUB(nvSandboxUtilsInit) STUB(nvSandboxUtilsShutdown) STUB(nvSandboxUtilsGetDriverVersion)
 STUB(nvSandboxUtilsGetGpuResource) STUB(nvSandboxUtilsGetFileContent)
 const char *nvSandboxUtilsErrorString(int code) { return "not supported by the simulated driver"; }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.packages import deb, index, keys, sources
+from lab.packages import deb, index, kernels, keys, sources
 
 PACKAGE = deb.Package(
     name="nvidia-kernel-support",
@@ -104,15 +104,25 @@ def test_key_is_made_once(tmp_path: Path) -> None:
     assert first.secret.stat().st_mode & 0o077 == 0
 
 
-def test_apt_sources_leave_only_the_labs_debian(tmp_path: Path) -> None:
+def test_source_leaves_only_the_labs_debian(tmp_path: Path) -> None:
     root = tmp_path / "root"
     folder = root / "etc/apt/sources.list.d"
     folder.mkdir(parents=True)
     (root / "etc/apt/sources.list").write_text("deb http://mirror.example.org/debian trixie main\n")
     (folder / "0000debian.sources").write_text("Types: deb\n")
-    sources.apt_sources(root, "trixie")
+    sources.write_source(root, "trixie")
     assert [path.name for path in folder.iterdir()] == ["lab-debian.sources"]
     assert not (root / "etc/apt/sources.list").exists()
     text = (folder / "lab-debian.sources").read_text()
     assert "URIs: http://198.51.100.1/debian/trixie\nSuites: ./\n" in text
     assert (root / sources.KEYRING).read_bytes() == keys.key("debian").public.read_bytes()
+
+
+def test_recorded_kernel_is_installed_for_dpkg(tmp_path: Path) -> None:
+    (tmp_path / "var/lib/dpkg/info").mkdir(parents=True)
+    status = tmp_path / "var/lib/dpkg/status"
+    status.write_text("Package: dpkg\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n\n")
+    kernels.record(tmp_path, "linux-image-6.1.0-1-cloud-amd64", "6.1.2-1")
+    form = "${Package} ${Version} ${db:Status-Status}\\n"
+    listed = told("dpkg-query", f"--admindir={tmp_path}/var/lib/dpkg", "--show", f"--showformat={form}")
+    assert listed == "dpkg 1 installed\nlinux-image-6.1.0-1-cloud-amd64 6.1.2-1 installed\n"
