@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,13 @@ def test_list_has_every_symbol_of_nvidia_ml_py() -> None:
     names = {part.split('"')[0] for part in text.split('_nvmlGetFunctionPointer("')[1:]}
     assert len(names) > 300
     assert names - set(wanted_symbols()) == set()
+
+
+def test_everything_runs_on_the_glibc_of_debian_12() -> None:
+    files = [str(path) for folder in ("lib", "bin") for path in (artifact_dir() / folder).iterdir()]
+    text = subprocess.run(["objdump", "--dynamic-syms", *files], capture_output=True, text=True, check=True).stdout
+    versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_(\d+\.\d+)", text)}
+    assert max(versions) <= (2, 36)
 
 
 @pytest.mark.parametrize(
