@@ -37,4 +37,7 @@ def _enter_environment() -> None:
     if sys.prefix != str(environment):
         sys.stdout.flush()
         progress.elapsed()
-        os.execv(environment / "bin/python", [str(environment / "bin/python"), str(CHECKOUT / "dev"), *sys.argv[1:]])
+        os.execv(
+            environment / "bin/python",
+            [str(environment / "bin/python"), str(CHECKOUT / "tests/dev/main.py"), *sys.argv[1:]],
+        )

@@ -9,7 +9,6 @@ import argparse
 import importlib
 import os
 import signal
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,7 +138,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _no_options(_: argparse.ArgumentParser) -> None:
+def _no_options(_verb: argparse.ArgumentParser) -> None:
     """For verbs that have none."""
 
 
@@ -209,7 +208,3 @@ def _age(path: Path) -> float:
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     children.interrupt()
     raise KeyboardInterrupt
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

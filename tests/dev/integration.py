@@ -49,12 +49,16 @@ def pytest(lab: Lab, arguments: list[str]) -> Tally:
 
 
 def molecule() -> Tally:
-    """Every molecule scenario in a lab of its own, with bare hosts."""
+    """Every molecule scenario in a lab of its own, with bare hosts and an empty cluster."""
     tally = Tally()
     for scenario in sorted(path.parent.name for path in SCENARIOS.glob("*/molecule.yml")):
         with Lab.start() as lab:
-            bring_up(lab, [HostSpec.parse(text) for text in DEFAULT_HOSTS], cluster=False)
-            settings = {**lab.ansible_env(), "MOLECULE_EPHEMERAL_DIRECTORY": str(lab.folder / "molecule")}
+            bring_up(lab, [HostSpec.parse(text) for text in DEFAULT_HOSTS], cluster=True)
+            settings = {
+                **lab.ansible_env(),
+                "GPU_FLEET_INVENTORY": str(lab.folder / "inventory"),
+                "MOLECULE_EPHEMERAL_DIRECTORY": str(lab.folder / "molecule"),
+            }
             command = lab.command(["molecule", "test", "--scenario-name", scenario])
             tally.command(f"molecule {scenario}", command, cwd=CHECKOUT, env=settings, timeout=MOLECULE_SECONDS)
     return tally

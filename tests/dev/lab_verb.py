@@ -46,12 +46,11 @@ def shell(options: argparse.Namespace) -> int:
     if options.host:
         command = [*lab.host(options.host).command(["bash", "-l"])]
         return subprocess.run(command, check=False).returncode
-    kubeconfig = {"KUBECONFIG": str(lab.folder / "cluster/admin.kubeconfig")}
-    settings = {**os.environ, **lab.ansible_env(), **kubeconfig, "PS1": f"lab {lab.id}:\\w# "}
+    settings = {**os.environ, **lab.ansible_env(), "PS1": f"lab {lab.id}:\\w# "}
     return subprocess.run(lab.command(["bash", "--norc"]), env=settings, check=False).returncode
 
 
-def status(_: argparse.Namespace) -> int:
+def status(_options: argparse.Namespace) -> int:
     found = [Lab(folder) for folder in labs.running()]
     for lab in found:
         print(f"lab {lab.id} in {lab.folder}, owner {labs.owner(lab.folder).pid}")

@@ -17,7 +17,10 @@ CHECKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "ruff": (["ruff", "check", "."], {}),
     "mypy, the collection": (["mypy", "plugins"], {}),
     "mypy, the test bed": (["mypy", *TYPED_TESTS], {"MYPYPATH": "tests"}),
-    "ansible-lint": (["ansible-lint", "--offline", "--profile", "production", "--strict"], {}),
+    "ansible-lint": (
+        ["ansible-lint", "--offline", "--nocolor", "--parseable", "--profile", "production", "--strict"],
+        {},
+    ),
     "antsibull-docs": (
         ["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "self", "."],
         {},
@@ -26,7 +29,7 @@ CHECKS: dict[str, tuple[list[str], dict[str, str]]] = {
 }
 
 
-def run(_: argparse.Namespace) -> int:
+def run(_options: argparse.Namespace) -> int:
     return check().report()
 
 
@@ -36,6 +39,7 @@ def check() -> Tally:
     common = {
         "ANSIBLE_COLLECTIONS_PATH": collection.search_path(),
         "ANSIBLE_HOME": str(collection.LOCAL_CACHE / "ansible"),
+        "NO_COLOR": "1",
     }
     for title, (command, settings) in CHECKS.items():
         tally.command(title, command, cwd=CHECKOUT, env={**common, **settings}, timeout=LINT_SECONDS)

@@ -87,8 +87,8 @@ def remove(path: Path) -> None:
 def _os_release(path: Path) -> dict[str, str]:
     if not path.exists():
         return {}
-    pairs = (line.partition("=") for line in path.read_text().splitlines())
-    return {key: value.strip('"') for key, _, value in pairs if key}
+    pairs = (line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
+    return {key: value.strip('"') for key, value in pairs}
 
 
 def _path() -> str:

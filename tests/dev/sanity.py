@@ -30,7 +30,7 @@ _FAILED = re.compile(
 )
 
 
-def run(_: argparse.Namespace) -> int:
+def run(_options: argparse.Namespace) -> int:
     return check().report()
 
 

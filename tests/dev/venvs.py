@@ -99,8 +99,8 @@ def _probe(candidate: Path) -> tuple[str, Path]:
     if "shims" in candidate.parts or not _NAME.match(candidate.name) or not candidate.exists():
         return "", candidate
     done = subprocess.run([candidate, "-Ic", _PROBE], capture_output=True, text=True, check=False)
-    version, _, path = done.stdout.strip().partition(" ")
-    return version, Path(path)
+    version, path = [*done.stdout.split(maxsplit=1), "", ""][:2]
+    return version, Path(path.strip())
 
 
 def _make(leg: Leg, out: Path) -> None:

@@ -58,7 +58,8 @@ def write_group_vars(lab: Lab, variables: dict[str, object]) -> None:
 
 def ansible_env(lab: Lab) -> dict[str, str]:
     """As Lab.ansible_env."""
-    programs = Path(sys.executable).parent
+    programs, kubeconfig = Path(sys.executable).parent, lab.folder / "cluster/admin.kubeconfig"
+    cluster = {name: str(kubeconfig) for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG") if kubeconfig.exists()}
     return {
         "ANSIBLE_CONFIG": str(lab.folder / "ansible.cfg"),
         "ANSIBLE_HOME": str(lab.folder / "ansible"),
@@ -66,6 +67,7 @@ def ansible_env(lab: Lab) -> dict[str, str]:
         "ANSIBLE_SSH_CONTROL_PATH_DIR": str(lab.folder / "cp"),
         "ANSIBLE_NOCOLOR": "1",
         "PATH": f"{programs}:{os.environ['PATH']}",
+        **cluster,
         **lab.environment(),
     }
 

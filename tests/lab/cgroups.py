@@ -35,8 +35,8 @@ def hierarchies(mountinfo: str | None = None) -> list[Hierarchy]:
     text = Path("/proc/self/mountinfo").read_text() if mountinfo is None else mountinfo
     found: dict[str, Hierarchy] = {}
     for line in text.splitlines():
-        fields, _, rest = line.partition(" - ")
-        kind, _, options = rest.split(" ", 2)
+        fields, rest = line.split(" - ")
+        kind, options = rest.split()[0], rest.split()[-1]
         if kind == "cgroup2":
             found.setdefault("", Hierarchy(Path(fields.split()[4]), ""))
         elif kind == "cgroup":

@@ -56,7 +56,7 @@ def mirror() -> str:
     """
     lines = progress.output(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)", "Identifier: Packages"])
     for line in lines.splitlines():
-        uri, _, codename = line.partition(" ")
+        uri, codename = line.split()
         if codename.isalpha():  # bookworm, and neither bookworm-updates nor bookworm-security
             return uri
     raise LookupError("apt has no index of a Debian release on this machine: configure a mirror, run `apt-get update`")
