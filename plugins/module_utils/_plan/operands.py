@@ -10,6 +10,8 @@ from typing import Any
 
 from .._catalog.states import DISABLED, ERROR, IGNORED, NOT_READY, READY
 
+# Begins like every reason that follows from another one, so that the report says only the first.
+HOST_FIRST = "waits for the host's own states"
 PLANNED = "would be brought to the cluster"
 
 
@@ -48,7 +50,7 @@ def _judge(
     if row is None:
         return IGNORED, "the host is no node of the cluster", False
     if not row["operands"]:
-        return (ERROR, row["reason"], False) if row["reason"] else (NOT_READY, "the host itself is not ready", False)
+        return (ERROR, row["reason"], False) if row["reason"] else (NOT_READY, HOST_FIRST, False)
     seen = next((r for r in rollout["nodes"] if r["node"] == row["node"]), None)
     if seen is None:
         return NOT_READY, f"node {row['node']} was not looked at", fails

@@ -1,0 +1,179 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Turns the results of a run into the report: a document for programs, and texts for a terminal. Private to this
+collection.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from .._catalog.states import ERROR, NOT_READY, ORDERED
+from .states import Results, conditions, decide_states
+
+SCHEMA = 1
+WIDTH = 118
+SHORT = 60
+CLUSTER = "cluster"
+
+
+def make_report(
+    hosts: Sequence[str],
+    results: Mapping[str, Results],
+    *,
+    cluster: Mapping[str, Mapping[str, Any]],
+    cluster_reason: str,
+    verb: str,
+) -> dict[str, Any]:
+    """The document. ``cluster`` maps role to its plan (steps) and findings, which belong to no single host."""
+    cells = decide_states(hosts, results, cluster_reason=cluster_reason)
+    return {
+        "schema": SCHEMA,
+        "verb": verb,
+        "hosts": list(hosts),
+        "states": [asdict(c) for c in cells],
+        "conditions": conditions(cells),
+        "findings": list(_findings(hosts, results, cluster)),
+        "plan": list(_plan(hosts, results, cluster)),
+        "reboot_required": [h for h in hosts if _any(results.get(h) or {}, "reboot_required")],
+        "versions": {h: _versions(results.get(h) or {}) for h in hosts},
+        "cluster": cluster_reason or "included",
+    }
+
+
+def _rows(
+    hosts: Sequence[str], results: Mapping[str, Results], cluster: Mapping[str, Mapping[str, Any]], key: str
+) -> Iterable[tuple[str, str, Mapping[str, Any]]]:
+    for host in hosts:
+        for role, result in (results.get(host) or {}).items():
+            yield from ((host, role, item) for item in result.get(key) or ())
+    for role, result in cluster.items():
+        yield from ((CLUSTER, role, item) for item in result.get(key) or ())
+
+
+def _findings(
+    hosts: Sequence[str], results: Mapping[str, Results], cluster: Mapping[str, Any]
+) -> Iterable[dict[str, Any]]:
+    seen: set[tuple[str, str, str]] = set()
+    for host, role, item in _rows(hosts, results, cluster, "findings"):
+        mark = (host, item["id"], item["summary"])
+        if mark not in seen:
+            seen.add(mark)
+            yield {"host": host, "role": role, **item}
+
+
+def _plan(hosts: Sequence[str], results: Mapping[str, Results], cluster: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    for host, role, item in _rows(hosts, results, cluster, "plan"):
+        yield {"host": host, "role": role, **item}
+
+
+def _any(results: Results, key: str) -> bool:
+    return any(result.get(key) for result in results.values())
+
+
+def _versions(results: Results) -> dict[str, str]:
+    return {role: str(result["version"]) for role, result in results.items() if result.get("version")}
+
+
+def shown_states() -> list[tuple[str, str]]:
+    """(state name, title) of the columns: what this collection has a role for."""
+    return [(s.name, s.title) for s in ORDERED if s.role]
+
+
+def state_table(hosts: Sequence[str], cells: Iterable[Mapping[str, Any]]) -> list[str]:
+    """One line a host, one column a state."""
+    values = {(c["host"], c["state"]): c["value"] for c in cells}
+    columns = shown_states()
+    head = ["host", *(title for _name, title in columns)]
+    body = [[host, *(values.get((host, name), "-") for name, _title in columns)] for host in hosts]
+    widths = [max(len(row[i]) for row in (head, *body)) for i in range(len(head))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in (head, *body)]
+
+
+def reason_lines(cells: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What stands behind every state that is not as it should be; the same reason on several hosts is said once."""
+    titles = dict(shown_states())
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for cell in cells:
+        if cell["value"] in (NOT_READY, ERROR) and cell["reason"] and not cell["reason"].startswith("waits for"):
+            key = (titles.get(cell["state"], cell["state"]), cell["value"], cell["reason"])
+            groups.setdefault(key, []).append(cell["host"])
+    found = []
+    for (title, value, reason), hosts in groups.items():
+        found += _wrapped(f"{_hosts(hosts)}: {title} is {value}: {reason}")
+    return found
+
+
+def finding_lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Every finding with its remedy, errors first."""
+    order = {"error": 0, "warning": 1, "info": 2}
+    groups: dict[tuple[int, str, str, str, str], list[str]] = {}
+    for f in findings:
+        key = (order[f["severity"]], f["severity"], f["id"], f["summary"], f["remedy"])
+        groups.setdefault(key, []).append(f["host"])
+    found = []
+    for (_rank, severity, identifier, summary, remedy), hosts in sorted(groups.items()):
+        found += _wrapped(f"{severity} {identifier} ({_hosts(hosts)}): {summary}. Remedy: {remedy}")
+    return found
+
+
+def plan_lines(plan: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Every step under its host: what, from what to what, why, and whom it disrupts."""
+    found: list[str] = []
+    host = None
+    for number, step in enumerate(plan, start=1):
+        if step["host"] != host:
+            host = step["host"]
+            found.append(f"{host}:")
+        harm = "" if step["disrupts"] == "nothing" else f" [disrupts {step['disrupts']}]"
+        found += _wrapped(
+            f"{number:3}. {step['role']}: {step['action']} {step['target']}{harm}", indent="  ", hanging="       "
+        )
+        change = f"{_short(step['before'])} -> {_short(step['after'])}"
+        found += _wrapped(f"{change} ({step['reason']})", indent="       ", hanging="       ")
+    return found
+
+
+def report_lines(report: Mapping[str, Any]) -> list[str]:
+    """The whole report for a terminal of 120 columns."""
+    lines = state_table(report["hosts"], report["states"])
+    sections = [("", reason_lines(report["states"])), ("Findings", finding_lines(report["findings"]))]
+    if report["verb"] == "plan":
+        sections.append(("Plan", plan_lines(report["plan"]) or ["Nothing would change."]))
+    elif report["plan"]:
+        sections.append(("", [_summary(report)]))
+    if report["reboot_required"]:
+        sections.append(("", [f"Reboot required: {', '.join(report['reboot_required'])}"]))
+    if report["cluster"] != "included":
+        sections.append(("", [f"Cluster: {report['cluster']}"]))
+    for title, body in sections:
+        lines += ["", *([title] if title and body else []), *body] if body else []
+    return lines
+
+
+def _summary(report: Mapping[str, Any]) -> str:
+    number = len(report["plan"])
+    if report["verb"] == "status":
+        return f"Drift: {number} step(s) would bring it back; playbook gpu.fleet.plan shows them."
+    return f"Steps carried out: {number}, on {len({s['host'] for s in report['plan']})} host(s) or the cluster."
+
+
+def _short(value: Any) -> str:
+    text = "none" if value is None else " ".join(str(value).split())
+    return text if len(text) <= SHORT else f"{text[: SHORT - 3]}..."
+
+
+def _hosts(hosts: Sequence[str]) -> str:
+    names = sorted(set(hosts))
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def _wrapped(text: str, *, indent: str = "", hanging: str = "    ") -> list[str]:
+    flat = " ".join(text.split("\n"))
+    return textwrap.wrap(
+        flat, WIDTH, initial_indent=indent, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+    )
