@@ -56,6 +56,7 @@ void ci_name(char *name, unsigned size, const struct gi_profile *profile, unsign
 void nodes_make(struct state *state);                    /* device nodes as nvidia-modprobe would make them */
 int node_path(char *path, unsigned size, const char *name); /* below /dev or GPU_FLEET_SIM_DEV */
 int node_exists(const char *name);
+int nodes_hold(const struct state *state, int *fds); /* MAX_GPUS + 1 descriptors at most; returns their number */
 void capabilities_sync(struct state *state);             /* /proc/driver/nvidia/capabilities follows the instances */
 unsigned capability_minor(unsigned gpu, unsigned gi);
 

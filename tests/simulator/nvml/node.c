@@ -1,4 +1,5 @@
 /* Device files. A GPU without its file is invisible, which is what a container without the device sees. */
+#define _GNU_SOURCE
 #include "call.h"
 
 #include <fcntl.h>
@@ -71,6 +72,28 @@ static int may_modify(void)
     if (file)
         fclose(file);
     return modify;
+}
+
+static int hold(const char *name)
+{
+    char path[4096];
+    node_path(path, sizeof path, name);
+    return open(path, O_PATH | O_CLOEXEC);
+}
+
+/* A client shows in /proc/PID/fd as with the real driver. O_PATH: there is no driver behind the files, or not ours. */
+int nodes_hold(const struct state *state, int *fds)
+{
+    char name[32];
+    int count = 0, fd = hold("nvidiactl");
+    if (fd >= 0)
+        fds[count++] = fd;
+    for (const struct gpu *g = state->gpu; g < state->gpu + state->gpus; g++) {
+        snprintf(name, sizeof name, "nvidia%u", g->minor);
+        if (gpu_is_visible(g) && (fd = hold(name)) >= 0)
+            fds[count++] = fd;
+    }
+    return count;
 }
 
 static void make_node(const char *name, unsigned minor)

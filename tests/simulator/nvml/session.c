@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int sessions, clients = -1;
+static int sessions, clients = -1, held, nodes[MAX_GPUS + 1];
 
 int session_is_open(void)
 {
@@ -50,6 +50,15 @@ static void lock_clients(void)
         flock(clients, LOCK_SH | LOCK_NB);
 }
 
+static void let_go(void)
+{
+    if (clients >= 0)
+        close(clients);
+    clients = -1;
+    while (held)
+        close(nodes[--held]);
+}
+
 int session_is_alone(void)
 {
     if (clients < 0)
@@ -78,10 +87,12 @@ static nvmlReturn_t try_session(void)
         return NVML_ERROR_DRIVER_NOT_LOADED;
     if (!call_begin(&call, "nvmlInit"))
         return call.code;
-    nvmlReturn_t code = call_end(&call, check_driver(call.state));
-    if (!code && clients < 0)
+    nvmlReturn_t code = check_driver(call.state);
+    if (!code && clients < 0) {
         lock_clients();
-    return code;
+        held = nodes_hold(call.state, nodes);
+    }
+    return call_end(&call, code);
 }
 
 static nvmlReturn_t open_session(void)
@@ -113,10 +124,8 @@ EXPORT nvmlReturn_t nvmlShutdown(void)
 {
     pthread_mutex_lock(&mutex);
     nvmlReturn_t code = sessions ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
-    if (sessions && !__atomic_sub_fetch(&sessions, 1, __ATOMIC_ACQ_REL) && clients >= 0) {
-        close(clients);
-        clients = -1;
-    }
+    if (sessions && !__atomic_sub_fetch(&sessions, 1, __ATOMIC_ACQ_REL))
+        let_go();
     pthread_mutex_unlock(&mutex);
     return code;
 }

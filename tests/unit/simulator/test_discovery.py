@@ -166,3 +166,14 @@ def test_unreadable_state_is_an_error_not_an_empty_machine(tmp_path: Path) -> No
 
 
 _INIT = "import ctypes; print(ctypes.CDLL('libnvidia-ml.so.1').nvmlInit_v2())"
+
+
+def test_open_session_holds_the_device_files(tmp_path: Path) -> None:
+    box = Sandbox(tmp_path, "a100x2")
+    found = "sorted(os.path.basename(os.readlink(f'/proc/self/fd/{n}')) for n in fds())"
+    known = "[n for n in os.listdir('/proc/self/fd') if '/dev/nvidia' in read(n)]"
+    code = (
+        "import os\nread = lambda n: os.path.exists(f'/proc/self/fd/{n}') and os.readlink(f'/proc/self/fd/{n}') or ''\n"
+        f"fds = lambda: {known}\nbefore = {found}\nnvmlShutdown()\nresult = [before, fds()]"
+    )
+    assert box.nvml(code) == [["nvidia0", "nvidia1", "nvidiactl"], []]

@@ -71,9 +71,16 @@ static int fail(const char *reason)
     return 1;
 }
 
+/* Keeps the device files open as a client does, and the lock that a reset looks at. */
 static int hold(void)
 {
     char path[4096];
+    int nodes[MAX_GPUS + 1];
+    struct state *state = state_lock();
+    if (state) {
+        nodes_hold(state, nodes);
+        state_unlock(0);
+    }
     snprintf(path, sizeof path, "%s.holders", state_path());
     int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
     return fd < 0 ? -1 : flock(fd, LOCK_SH);
