@@ -37,7 +37,5 @@ def _enter_environment() -> None:
     if sys.prefix != str(environment):
         sys.stdout.flush()
         progress.elapsed()
-        os.execv(
-            environment / "bin/python",
-            [str(environment / "bin/python"), str(CHECKOUT / "tests/dev/main.py"), *sys.argv[1:]],
-        )
+        python, program = str(environment / "bin/python"), str(CHECKOUT / "tests/dev/main.py")
+        os.execv(python, [python, program, *sys.argv[1:]])

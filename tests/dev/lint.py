@@ -13,14 +13,12 @@ from .tally import Tally
 
 TYPED_TESTS = ["tests/dev", "tests/lab", "tests/simulator"]
 LINT_SECONDS = 600
+ANSIBLE_LINT = ["ansible-lint", "--offline", "--nocolor", "--parseable", "--profile", "production", "--strict"]
 CHECKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "ruff": (["ruff", "check", "."], {}),
     "mypy, the collection": (["mypy", "plugins"], {}),
     "mypy, the test bed": (["mypy", *TYPED_TESTS], {"MYPYPATH": "tests"}),
-    "ansible-lint": (
-        ["ansible-lint", "--offline", "--nocolor", "--parseable", "--profile", "production", "--strict"],
-        {},
-    ),
+    "ansible-lint": (ANSIBLE_LINT, {}),
     "antsibull-docs": (
         ["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "self", "."],
         {},

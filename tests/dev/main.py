@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where `./dev` enters Python: with what the system's own interpreter has, and later again in the virtual environment."""
+"""Where `./dev` enters Python: first the system's own, then that of the virtual environment."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ rc = subprocess.call([sys.executable, "-m", "ensurepip"], env=env, stdout=subpro
 sys.exit(rc or subprocess.call([sys.executable, "-m", "pip", "install", "-q"] + args, env=env))
 """
 GET_PIP_NAMES = ("get_pip_24_2.py", "get_pip_25_2.py")
-_STARTED = re.compile(r"^Running sanity test ['\"]?([\w-]+)", re.MULTILINE)
+_STARTED = re.compile(r'^Running sanity test "([\w-]+)"(?: on Python ([\d.]+))?', re.MULTILINE)
 _FAILED = re.compile(
     r"^FATAL: The \d+ sanity test\(s\) listed below \(out of \d+\) failed\. .*?:\n(.*)", re.MULTILINE | re.DOTALL
 )
@@ -45,10 +45,10 @@ def check() -> Tally:
 
 def count(text: str, status: int, title: str) -> Tally:
     """Counts the tests of one run from what ansible-test printed."""
-    started = list(dict.fromkeys(_STARTED.findall(text)))
+    started = {f"{name} --python {python}" if python else name for name, python in _STARTED.findall(text)}
     listed = _FAILED.search(text)
-    failed = [line.split()[0] for line in listed.group(1).splitlines() if line.strip()] if listed else []
-    tally = Tally(len(set(started) - set(failed)), [f"{title}: {name}" for name in failed])
+    failed = [line.strip() for line in listed.group(1).splitlines() if line.strip()] if listed else []
+    tally = Tally(len(started - set(failed)), [f"{title}: {name}" for name in failed])
     if not started or (status != 0 and not failed):
         tally.failures.append(f"{title}: ansible-test ended with status {status}")
     return tally
