@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 import time
 
-from .._act.lock import LockedError, host_lock
+from .._act.lock import PATH, LockedError, host_lock
 from .._act.mig_run import MigRun, Outcome
 from .._act.mig_state import MigState, MigStateError
+from .._act.ownership import STATE_DIRECTORY
 from .._observe.command import run as run_command
 from .._observe.files import HostRoot
 from .._observe.nvml import HelperMissing, NvmlFailure
@@ -24,16 +25,17 @@ WAIT_SECONDS = 60.0
 PAUSE_SECONDS = 2.0
 
 
-def run() -> int:
-    """Exit status: 0 done or nothing saved, 1 failed, 75 the driver is not loaded after a minute."""
-    state = MigState()
+def run(*, host_root: str = "/", lock: str = PATH, wait: float = WAIT_SECONDS) -> int:
+    """Exit status: 0 done or nothing saved, 1 failed, 75 the driver is not loaded after ``wait`` seconds."""
+    host = HostRoot(host_root)
+    state = MigState(host.where(STATE_DIRECTORY))
     try:
         document = state.wish()
         if document is None:
             print("mig: no layout is saved, nothing to do")
             return DONE
-        with host_lock():
-            outcome = _bring(MigRun(HostRoot(), run_command, state, say=_say), parse_wish(document))
+        with host_lock(path=lock):
+            outcome = _bring(MigRun(host, run_command, state, say=_say), parse_wish(document), wait)
     except NvmlFailure as failure:
         return _fail(str(failure), NOT_YET if failure.kind == "driver_not_loaded" else FAILED)
     except (ConfigError, HelperMissing, LockedError, MigStateError, OSError) as error:
@@ -41,9 +43,9 @@ def run() -> int:
     return _report(outcome)
 
 
-def _bring(mig: MigRun, wish: MigWish) -> Outcome:
+def _bring(mig: MigRun, wish: MigWish, wait: float) -> Outcome:
     """Waits for the driver, then does it. Raises NvmlFailure where the driver does not come."""
-    end = time.monotonic() + WAIT_SECONDS
+    end = time.monotonic() + wait
     while True:
         try:
             return mig.bring(wish)

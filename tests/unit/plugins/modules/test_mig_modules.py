@@ -18,6 +18,12 @@ from simulator.state import edit
 
 IN_USE, UNKNOWN = 19, 999
 
+BOOT = """
+import sys
+from ansible_collections.gpu.fleet.plugins.module_utils._host import mig
+sys.exit(mig.run(host_root=sys.argv[1], lock=sys.argv[1] + "/lock", wait=0))
+"""
+
 RUN = """
 import json, sys
 from importlib import import_module
@@ -50,6 +56,11 @@ class Host:
     def want(self, devices: dict[str, int], **options: Any) -> dict[str, Any]:
         entry = {"devices": "all", "mig-enabled": True, "mig-devices": devices}
         return self.layout(config={"version": "v1", "mig-configs": {"want": [entry]}}, **options)
+
+    def boot(self) -> tuple[int, str]:
+        """Exit status and texts of the boot-time verb."""
+        done = self.box.run(sys.executable, "-c", BOOT, str(self.root))
+        return done.returncode, done.stdout + done.stderr
 
     def set_gpu(self, index: int = 0, **values: str) -> None:
         with edit(self.box.state_path) as state:
@@ -289,3 +300,30 @@ def test_subset(tmp_path: Path) -> None:
     assert not {"topology", "runtimes", "cdi"} & set(facts)
     assert "kubelet" in facts
     assert "'gpus'" in host.module("gpu_info", gather_subset=["gpus"])["msg"]
+
+
+def test_boot_brings_the_saved_layout_back(tmp_path: Path) -> None:
+    host = Host(tmp_path, "h100x1")
+    assert host.boot() == (0, "mig: no layout is saved, nothing to do\n")
+    host.layout(selected_config="all-3g.40gb", at_boot=True)
+    with edit(host.box.state_path) as state:
+        state.compute.clear()
+        state.instances.clear()
+        state.gpus[0].update(mig="0", pending="0")
+    status, said = host.boot()
+    assert status == 0
+    assert "set_mig_mode 0000:41:00.0" in said
+    assert devices(host.module("mig_info")) == [{"3g.40gb": 2}]
+    assert host.boot() == (0, "mig: 0 steps, the layout is as saved\n")
+
+
+def test_boot_without_driver_and_with_a_broken_wish(tmp_path: Path) -> None:
+    host = Host(tmp_path, "h100x1")
+    host.layout(selected_config="all-3g.40gb", at_boot=True)
+    with edit(host.box.state_path) as state:
+        state.driver = None
+    assert host.boot()[0] == 75
+    host.wish_path().write_text("{")
+    status, said = host.boot()
+    assert status == 1
+    assert "is no JSON" in said

@@ -1,0 +1,25 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""gpu-fleet-host status: prints what this host has. Private to this collection."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from .._observe.command import run as run_command
+from .._observe.files import HostRoot
+from .._observe.gpu_stack import SUBSETS, missing_helpers, read_facts
+
+
+def run(*, host_root: str = "/") -> int:
+    """Prints the facts of module gpu_info as JSON; exit status 1 where a Python package is missing."""
+    missing = missing_helpers(SUBSETS)
+    if missing:
+        print(
+            f"status: the Python packages {', '.join(missing)} are missing; run role gpu.fleet.prereq", file=sys.stderr
+        )
+        return 1
+    print(json.dumps(read_facts(HostRoot(host_root), run_command, SUBSETS), indent=2))
+    return 0
