@@ -24,10 +24,11 @@ rc = subprocess.call([sys.executable, "-m", "ensurepip"], env=env, stdout=subpro
 sys.exit(rc or subprocess.call([sys.executable, "-m", "pip", "install", "-q"] + args, env=env))
 """
 GET_PIP_NAMES = ("get_pip_24_2.py", "get_pip_25_2.py")
-_STARTED = re.compile(r'^Running sanity test "([\w-]+)"(?: on Python ([\d.]+))?', re.MULTILINE)
-_FAILED = re.compile(
-    r"^FATAL: The \d+ sanity test\(s\) listed below \(out of \d+\) failed\. .*?:\n(.*)", re.MULTILINE | re.DOTALL
+# A test whose program is missing says so in its next line; it tested nothing, so it counts as nothing.
+_STARTED = re.compile(
+    r'^Running sanity test "([\w-]+)"(?: on Python ([\d.]+))?\n(?!WARNING: Required program)', re.MULTILINE
 )
+_FAILED = re.compile(r"^FATAL: The \d+ sanity test\(s\) listed below[^\n]*\n(.*)", re.MULTILINE | re.DOTALL)
 
 
 def run(_options: argparse.Namespace) -> int:

@@ -22,6 +22,7 @@ SANITY = {
     "for one Python": (f"{RAN}{FATAL}import --python 3.9\n", 1, 2, ["leg: import --python 3.9"]),
     "died before the first": ("", 1, 0, ["leg: ansible-test ended with status 1"]),
     "died between": (RAN, 1, 3, ["leg: ansible-test ended with status 1"]),
+    "without its program": (f'{RAN}Running sanity test "shellcheck"\nWARNING: Required program x\n', 0, 3, []),
     "tested nothing": ("WARNING: All targets skipped.\n", 0, 0, ["leg: ansible-test ended with status 0"]),
 }
 
