@@ -28,7 +28,7 @@ NODES = {"nvidia": ("/dev/nvidiactl",), "nvidia_uvm": ("/dev/nvidia-uvm",), "nvi
 def read_module_host(host: HostRoot, run: Run, *, state: str, on_demand: bool = False) -> ModuleHost:
     """What plan_modules() decides by. Holders are looked for only where something would be unloaded: /proc is large.
 
-    ``on_demand``: the nodes of MIG (/dev/nvidia-caps) and NVLink too. Clients make them when they need them, so they are
+    ``on_demand``: the nodes of MIG (/dev/nvidia-caps) and NVLink too. Clients make them when they need them: they are
     no part of what every host with a driver has to have.
     """
     modules = read_modules(host)
