@@ -24,14 +24,17 @@ class StepsAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """The module's result: plan, findings and diff of the first run, everything else of the last."""
         result = super().run(tmp, task_vars)
-        variables = task_vars or {}
-        first = self._execute_module(task_vars=variables)
-        result.update(first)
-        calls = first.get("plan", {}).get("calls", [])
-        if not first.get("failed") and calls and not self._task.check_mode:
-            result.update(self._carry_out(calls, first, variables))
+        result.update(self.brought(task_vars or {}))
         self._remove_tmp_path(self._connection._shell.tmpdir)
         return result
+
+    def brought(self, task_vars: dict[str, Any]) -> dict[str, Any]:
+        """The result of one run, or of two with the calls of the first in between."""
+        first = self._execute_module(task_vars=task_vars)
+        calls = first.get("plan", {}).get("calls", [])
+        if first.get("failed") or not calls or self._task.check_mode:
+            return first
+        return {**first, **self._carry_out(calls, first, task_vars)}
 
     def _carry_out(
         self, calls: list[dict[str, Any]], first: dict[str, Any], task_vars: dict[str, Any]
