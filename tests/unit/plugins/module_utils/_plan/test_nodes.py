@@ -1,0 +1,96 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tables of hosts and nodes: who is who, and what has to be patched."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.nodes import Host, match_node, plan_nodes
+
+
+def node(name, *, hostname=None, address=None, labels=None):
+    addresses = [{"type": "InternalIP", "address": address}] if address else []
+    meta = {"name": name, "labels": {"kubernetes.io/hostname": hostname or name, **(labels or {})}}
+    return {"metadata": meta, "status": {"addresses": addresses}}
+
+
+def facts(mig=None):
+    gpu = {
+        "index": 0, "uuid": "GPU-0", "name": "NVIDIA H100 80GB HBM3", "memory_mib": 81559, "compute_capability": "9.0",
+        "pci_class": "0x030200", "mig": {"capable": True, "enabled": mig is not None, "devices": mig or []},
+    }  # fmt: skip
+    return {"gpus": [gpu], "driver": {"loaded_version": "595.71.05", "cuda_version": 13020}, "machine": "x"}
+
+
+def host(name="a", **more):
+    given = {"node": "", "names": (name,), "addresses": (), "state": "ready", "facts": facts(), **more}
+    return Host(name=name, **given)
+
+
+NODES = [node("a", address="198.51.100.1"), node("ip-2", hostname="b", address="198.51.100.2"), node("c")]
+
+# host -> node
+MATCHES = {
+    "by name": (host("a"), "a"),
+    "by hostname label": (host("b"), "ip-2"),
+    "by address": (host("gpu7", addresses=("198.51.100.2",)), "ip-2"),
+    "name wins over address": (host("c", addresses=("198.51.100.1",)), "c"),
+    "explicit wins over all": (host("a", node="c"), "c"),
+    "explicit and absent is no other": (host("a", node="z"), None),
+    "nobody": (host("q"), None),
+}
+
+
+@pytest.mark.parametrize(("wanted", "name"), MATCHES.values(), ids=MATCHES)
+def test_match(wanted, name):
+    found = match_node(wanted, NODES)
+    assert (found["metadata"]["name"] if found else None) == name
+
+
+def test_a_ready_host_gets_labels_resources_and_operands():
+    plan, (wish,) = plan_nodes([host()], NODES, mig_strategy="single")
+    assert [s.target for s in plan.steps] == ["Node a"]
+    assert wish.resources == {"nvidia.com/gpu": 1}
+    assert wish.gpus == ("GPU-0",)
+    assert wish.operands
+    assert wish.changed["nvidia.com/gpu.deploy.device-plugin"] == "true"
+    assert wish.changed["nvidia.com/gpu.deploy.mig-manager"] == "true"
+    assert wish.changed["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3"
+
+
+def test_a_node_that_has_its_labels_is_not_patched():
+    _plan, (wish,) = plan_nodes([host()], NODES, mig_strategy="single")
+    after = [node("a", labels=dict(wish.labels))]
+    plan, (again,) = plan_nodes([host()], after, mig_strategy="single")
+    assert not plan.changed
+    assert again.changed == {}
+
+
+def test_a_failed_host_loses_its_deploy_labels_and_keeps_what_it_is():
+    before = [node("a", labels={"nvidia.com/gpu.deploy.device-plugin": "true", "nvidia.com/gpu.product": "X"})]
+    _plan, (wish,) = plan_nodes([host(state="not_ready", facts={})], before, mig_strategy="single")
+    assert wish.changed == {"nvidia.com/gpu.deploy.device-plugin": None, "nvidia.com/gpu.present": "true"}
+    assert not wish.operands
+
+
+def test_in_a_plan_a_host_that_would_be_ready_shows_its_deploy_labels():
+    _plan, (wish,) = plan_nodes([host(state="planned", facts={})], NODES, mig_strategy="single")
+    assert wish.changed["nvidia.com/gpu.deploy.driver"] == "true"
+    assert "nvidia.com/gpu.product" not in wish.changed
+
+
+def test_a_layout_that_the_plugin_refuses_keeps_operands_off_the_node_and_says_why():
+    two = [{"profile": p, "memory_mib": 1} for p in ("1g.10gb", "2g.20gb")]
+    plan, (wish,) = plan_nodes([host(facts=facts(two))], NODES, mig_strategy="single")
+    assert not wish.operands
+    assert "GPU-K8S-101" in wish.reason
+    assert [f.id for f in plan.findings] == ["GPU-K8S-101"]
+    assert "nvidia.com/gpu.deploy.device-plugin" not in wish.changed
+
+
+def test_a_host_that_is_no_node_is_a_warning_an_explicit_name_an_error():
+    plan, wishes = plan_nodes([host("q"), host("r", node="z")], NODES, mig_strategy="single")
+    assert [(f.id, f.severity) for f in plan.findings] == [("GPU-K8S-104", "warning"), ("GPU-K8S-104", "error")]
+    assert wishes == ()

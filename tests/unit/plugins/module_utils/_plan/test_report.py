@@ -1,0 +1,113 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report of a small fleet, as document and as lines for a terminal."""
+
+from __future__ import annotations
+
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.report import make_report, plan_lines, report_lines
+
+STEP = {
+    "action": "install", "target": "nvidia-open 595.71.05", "before": None, "after": "595.71.05",
+    "reason": "the host has no driver", "disrupts": "host",
+}  # fmt: skip
+FINDING = {
+    "id": "GPU-KRN-026", "severity": "error", "summary": "versions differ", "wanted": "a", "found": "b", "remedy": "reboot",
+   
+    "source": "",
+}  # fmt: skip
+
+
+def result(state, reason="", **more):
+    return {
+        "state": state,
+        "reason": reason,
+        "plan": [],
+        "findings": [],
+        "reboot_required": False,
+        "version": "",
+        **more,
+    }
+
+
+RESULTS = {
+    "gpu-a": {"prereq": result("ready"), "driver": result("ready", plan=[STEP], version="595.71.05")},
+    "gpu-b": {
+        "prereq": result("ready"),
+        "driver": result("not_ready", "a reboot is required", reboot_required=True, findings=[FINDING, FINDING]),
+    },
+}
+CLUSTER = {
+    "node_labels": {
+        "plan": [{**STEP, "action": "label", "target": "Node gpu-a", "disrupts": "nothing"}],
+        "findings": [],
+    }
+}
+
+
+def report(verb="site", cluster_reason=""):
+    hosts = [*RESULTS, "gone"]
+    return make_report(hosts, RESULTS, cluster=CLUSTER, cluster_reason=cluster_reason, verb=verb)
+
+
+def test_document():
+    found = report()
+    assert found["schema"] == 1
+    assert found["reboot_required"] == ["gpu-b"]
+    assert found["versions"]["gpu-a"] == {"driver": "595.71.05"}
+    assert [(f["host"], f["id"]) for f in found["findings"]] == [("gpu-b", "GPU-KRN-026")]
+    assert [(s["host"], s["role"]) for s in found["plan"]] == [("gpu-a", "driver"), ("cluster", "node_labels")]
+    assert found["conditions"][0]["type"] == "Ready"
+
+
+def test_table_has_a_line_for_every_host_and_a_column_for_every_state_with_a_role():
+    head, *rows = report_lines(report())[:4]
+    assert head.split() == ["host", "prereq", "driver", "toolkit", "validation", "plugin", "exporter", "gfd", "mig"]
+    assert [r.split()[:3] for r in rows] == [
+        ["gpu-a", "ready", "ready"],
+        ["gpu-b", "ready", "not_ready"],
+        ["gone", "error", "error"],
+    ]
+
+
+def test_what_waits_for_something_else_is_not_said_again():
+    lines = report_lines(report())
+    assert [x for x in lines if "driver is not_ready" in x] == ["gpu-b: driver is not_ready: a reboot is required"]
+    assert not [x for x in lines if "waits for" in x]
+
+
+def test_findings_come_with_their_remedy():
+    assert "error GPU-KRN-026 (gpu-b): versions differ. Remedy: reboot" in report_lines(report())
+
+
+def test_reasons_that_several_hosts_share_are_said_once():
+    results = {f"gpu-{i}": {"prereq": result("error", "no space left")} for i in range(5)}
+    lines = report_lines(make_report(list(results), results, cluster={}, cluster_reason="", verb="site"))
+    assert "gpu-0, gpu-1, gpu-2 and 2 more: prereq is error: no space left" in lines
+
+
+def test_a_plan_shows_every_step_with_both_sides_reason_and_harm():
+    text = "\n".join(report_lines(report("plan")))
+    assert "driver: install nvidia-open 595.71.05 [disrupts host]" in text
+    assert "none -> 595.71.05 (the host has no driver)" in text
+    assert "cluster:" in text
+
+
+def test_an_empty_plan_says_so():
+    lines = report_lines(make_report(["a"], {"a": {}}, cluster={}, cluster_reason="", verb="plan"))
+    assert "Nothing would change." in lines
+
+
+def test_site_counts_its_steps_and_status_calls_them_drift():
+    assert any(x.startswith("Steps carried out: 2") for x in report_lines(report("site")))
+    assert any(x.startswith("Drift: 2") for x in report_lines(report("status")))
+
+
+def test_lines_fit_a_terminal():
+    long = {**STEP, "reason": "because " * 60, "after": "x" * 500}
+    lines = plan_lines([{"host": "h", "role": "driver", **long}])
+    assert max(len(x) for x in lines) <= 118
+
+
+def test_a_cluster_that_was_left_out_is_said():
+    assert "Cluster: no kubeconfig" in report_lines(report(cluster_reason="no kubeconfig"))
