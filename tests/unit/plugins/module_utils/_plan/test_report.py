@@ -13,7 +13,7 @@ STEP = {
 }  # fmt: skip
 FINDING = {
     "id": "GPU-KRN-026", "severity": "error", "summary": "versions differ", "wanted": "a", "found": "b", "remedy": "reboot",
-   
+
     "source": "",
 }  # fmt: skip
 
