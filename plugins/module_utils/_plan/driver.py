@@ -249,21 +249,22 @@ class _Present:
 
 def plan_service(unit: Service | None, *, wanted: bool, running: bool, name: str) -> Work:
     """The unit enabled (and active where ``running``), or neither where it is not wanted."""
-    there = unit is not None and unit.loaded != "not-found"
-    enabled = there and unit is not None and unit.enabled.startswith("enabled")
-    active = there and unit is not None and unit.active == "active"
-    before = "not installed" if not there or unit is None else f"{unit.active}, {unit.enabled or 'no unit file'}"
+    found = unit if unit is not None and unit.loaded != "not-found" else None
+    if found is None and not wanted:
+        return Work()
+    before = "not installed" if found is None else f"{found.active}, {found.enabled or 'no unit file'}"
     reason = "GPUs stay initialised while nobody uses them" if wanted else "driver_persistenced is false"
-    steps, args = [], {"name": name}
-    if enabled != wanted and (wanted or there):
+    enabled = found is not None and found.enabled.startswith("enabled")
+    active = found is not None and found.active == "active"
+    steps: list[Step] = []
+    args: dict[str, Any] = {"name": name}
+    if enabled != wanted:
         steps.append(Step("enable" if wanted else "disable", name, before, "enabled" if wanted else "disabled", reason))
         args["enabled"] = wanted
-    if active != wanted and (running if wanted else there):
+    if active != wanted and (running or not wanted):
         steps.append(Step("start" if wanted else "stop", name, before, "active" if wanted else "inactive", reason))
         args["state"] = "started" if wanted else "stopped"
-    if not steps:
-        return Work()
-    return Work(tuple(steps), (Call("ansible.builtin.systemd_service", args),))
+    return Work(tuple(steps), (Call("ansible.builtin.systemd_service", args),)) if steps else Work()
 
 
 def _absent(wish: DriverWish, host: DriverHost, answer: Answer | None) -> DriverDecision:

@@ -19,7 +19,7 @@ from .repository import Repository
 
 def find_unsupported(os: OsRelease, kernel: Kernel) -> tuple[Finding, ...]:
     """A distribution or machine that this release does not install on."""
-    found = ()
+    found: tuple[Finding, ...] = ()
     if distributions.distribution_of(os.id, os.version) is None:
         found += (
             _unsupported(
