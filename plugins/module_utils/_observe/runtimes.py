@@ -10,11 +10,10 @@ from typing import Any
 
 from .._plan.cdi_host import Gpu
 from .._plan.cdi_stale import spec_driver_version, stale_because
-from .._plan.engine import EngineWish
 from .._plan.runtime import effective_of, make_engine_wish
 from .cdi_specs import read_spec, read_spec_facts, spec_paths, yaml_loader
 from .command import Run
-from .engines import PROGRAM_DIRECTORIES, PROGRAMS, SOCKETS, EngineReader, Unreadable
+from .engines import PROGRAM_DIRECTORIES, PROGRAMS, SOCKETS, EngineReader
 from .files import HostRoot
 
 # directory that a Kubernetes distribution with an engine of its own brings -> its name
@@ -41,7 +40,8 @@ def _engine(host: HostRoot, run: Run, toml: Any, name: str) -> dict[str, Any] | 
     if program is None and not files:
         return None
     reader = EngineReader(host, wish, run=run, toml=toml, executable=program if host.root == "/" else None)
-    effective, error = _effective(reader, wish)
+    state = reader.read(config_source="file", owned=())
+    effective = effective_of(wish, state)
     return {
         "runtime": name,
         "program": program,
@@ -51,22 +51,10 @@ def _engine(host: HostRoot, run: Run, toml: Any, name: str) -> dict[str, Any] | 
         "default_runtime": effective.get("default_runtime"),
         "cdi_enabled": effective.get("cdi_enabled"),
         "source": effective.get("source"),
-        "error": error,
+        "error": "; ".join(state.errors) or None,
         "socket": next((s for engine, ss in SOCKETS if engine == name for s in ss if host.exists(s)), None),
         "distribution": next((d for path, d in DISTRIBUTIONS.items() if host.is_dir(path)), None),
     }
-
-
-def _effective(reader: EngineReader, wish: EngineWish) -> tuple[dict[str, Any], str | None]:
-    """The engine's own word where it has a program to ask, else its files; and why that is not known."""
-    state, dumped, error = reader.read(config_source="file", owned=()), None, None
-    command = reader.source_command()
-    if command:
-        try:
-            dumped = reader.dump(command)
-        except Unreadable as refusal:
-            error = str(refusal)
-    return effective_of(wish, state, dumped), "; ".join([*state.errors, *([error] if error else [])]) or None
 
 
 def _version(run: Run, program: str) -> str | None:

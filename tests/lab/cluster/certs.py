@@ -62,7 +62,8 @@ def authority(name: str) -> Pair:
     builder = _builder(subject, subject, key).add_extension(
         x509.BasicConstraints(ca=True, path_length=None), critical=True
     )
-    return Pair(builder.add_extension(usage, critical=True).sign(key, hashes.SHA256()), key)
+    builder = _key_identifiers(builder.add_extension(usage, critical=True), key, key)
+    return Pair(builder.sign(key, hashes.SHA256()), key)
 
 
 def client(issuer: Pair, user: str, *, group: str = "") -> Pair:
@@ -122,9 +123,19 @@ def _leaf(
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     builder = builder.add_extension(_key_usage(digital_signature=True, certificate_signing=False), critical=True)
     builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+    builder = _key_identifiers(builder, key, issuer.key)
     if alternatives:
         builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
     return Pair(builder.sign(issuer.key, hashes.SHA256()), key)
+
+
+def _key_identifiers(
+    builder: x509.CertificateBuilder, key: ec.EllipticCurvePrivateKey, issuer: ec.EllipticCurvePrivateKey
+) -> x509.CertificateBuilder:
+    """RFC 5280 4.2.1.1-2 ask for both; Python 3.13 refuses a certificate without the authority's."""
+    own = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    authoritys = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.public_key())
+    return builder.add_extension(own, critical=False).add_extension(authoritys, critical=False)
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
