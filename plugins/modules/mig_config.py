@@ -198,20 +198,17 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.lock import LockedError, host_lock
-from ..module_utils._act.mig_keeper import MigKeeper
-from ..module_utils._act.mig_run import MigRun, Outcome
+from ..module_utils._act.mig_host import MigHost, Report
 from ..module_utils._act.mig_state import MigStateError
-from ..module_utils._act.ownership import STATE_DIRECTORY, OwnershipError
+from ..module_utils._act.ownership import OwnershipError
 from ..module_utils._observe.command import run
 from ..module_utils._observe.files import HostRoot
-from ..module_utils._observe.mig import read_mig_offline
 from ..module_utils._observe.mig_file import HelperNeeded, read_config_file
 from ..module_utils._observe.nvml import HelperMissing, NvmlFailure
 from ..module_utils._plan.mig_config_file import ConfigError
-from ..module_utils._plan.mig_documents import result_rows, source_of
 from ..module_utils._plan.mig_findings import config_finding, mig_finding
 from ..module_utils._plan.mig_wish import MigWish
-from ..module_utils._plan.model import Plan, Step
+from ..module_utils._plan.model import Finding, Plan
 
 ARGUMENTS: dict[str, Any] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -225,17 +222,13 @@ ARGUMENTS: dict[str, Any] = {
     "at_boot": {"type": "bool", "default": False},
     "host_root": {"type": "path", "default": "/"},
 }
-
-
-def fail(module: AnsibleModule, kind: str, message: str, **result: Any) -> None:
-    """Ends the module with an error that has no plan."""
-    finding = mig_finding(kind, message, wanted="a host whose GPUs can be configured", found=message)
-    empty = {**Plan(findings=(finding,)).result(), "gpus": [], "source": None, "reboot_required": False}
-    module.fail_json(msg=f"mig_config: {message}", error_kind=kind, **{**empty, **result})
+LAYOUTS = ("config", "config_file", "selected_config", "checkpoint")
 
 
 def make_wish(options: dict[str, Any], host: HostRoot) -> MigWish:
     """Raises ConfigError, HelperNeeded."""
+    if not any(options[name] for name in LAYOUTS):
+        raise ConfigError("unknown_config", f"none of {', '.join(LAYOUTS)} is set; set one")
     config = read_config_file(host, options["config_file"]) if options["config_file"] else options["config"]
     wish = MigWish(
         config=config,
@@ -243,107 +236,60 @@ def make_wish(options: dict[str, Any], host: HostRoot) -> MigWish:
         mode_only=options["mode_only"],
         skip_reset=options["skip_reset"],
         checkpoint=options["checkpoint"],
+        gpu_clients=tuple(options["gpu_clients"]),
     )
     wish.check()
     return wish
 
 
-def offline(host: HostRoot, wish: MigWish, failure: NvmlFailure) -> Outcome:
-    """The plan from the catalog; raises the failure again where PCI has no GPU either."""
-    gpus = read_mig_offline(host)
-    if failure.kind != "driver_not_loaded" or not gpus:
-        raise failure
-    decision = wish.decide(gpus)
-    error = (decision.error_kind, decision.plan.message()) if decision.error_kind else None
-    return Outcome(decision, gpus, bool(decision.operations), error, decision.reboot_required)
+def bring_about(module: AnsibleModule) -> Report:
+    """The wanted state on this host."""
+    options, host = module.params, HostRoot(module.params["host_root"])
+    wish = make_wish(options, host) if options["state"] == "present" else None
+    mig = MigHost(host, run)
+    if wish is None:
+        return mig.absent(tuple(options["gpu_clients"]), check=module.check_mode)
+    return mig.present(wish, at_boot=options["at_boot"], check=module.check_mode)
 
 
-def present(module: AnsibleModule, mig: MigRun, keeper: MigKeeper, wish: MigWish) -> None:
-    """Brings the GPUs to the wish, and keeps the wish where that is asked for."""
-    extra = keeper.steps(wish) if module.params["at_boot"] else ()
-    keep = (lambda gpus: keeper.keep(wish, gpus)) if module.params["at_boot"] else None
-    try:
-        outcome = mig.bring(wish, check=module.check_mode, before=keep)
-    except NvmlFailure as failure:
-        if not module.check_mode:
-            raise
-        outcome = offline(mig.host, wish, failure)
-    if extra and keep and not module.check_mode and outcome.error is None:
-        keep(outcome.gpus)
-    finish(module, wish, outcome, extra)
-
-
-def absent(module: AnsibleModule, mig: MigRun, keeper: MigKeeper) -> None:
-    """Brings back what was there before the first kept wish, then forgets it."""
-    extra = keeper.removal_steps()
-    gpus = mig.observe() if extra else ()
-    wish = keeper.wish_before([g.uuid for g in gpus], tuple(module.params["gpu_clients"]))
-    outcome = mig.bring(wish, check=module.check_mode) if extra else Outcome(wish.decide(()), ())
-    if extra and not module.check_mode and outcome.error is None:
-        keeper.forget()
-    finish(module, wish, outcome, extra)
-
-
-def finish(module: AnsibleModule, wish: MigWish, outcome: Outcome, extra: tuple[Step, ...]) -> None:
+def finish(module: AnsibleModule, report: Report) -> None:
     """Ends the module with what was done and what is there now."""
-    plan = Plan(extra + outcome.decision.plan.steps if outcome.error is None else outcome.decision.plan.steps, ())
-    plan = plan.with_findings(outcome.decision.findings)
-    result = {
-        "changed": outcome.changed or bool(extra),
-        "diff": plan.diff(),
-        **plan.result(),
-        "gpus": result_rows(outcome.gpus, wish.targets_or_none(outcome.gpus), mode_only=wish.mode_only),
-        "source": source_of(outcome.gpus),
-        "reboot_required": outcome.reboot_required,
-    }
-    if outcome.error is not None:
-        kind, message = outcome.error
-        module.fail_json(msg=message, error_kind=kind, **{**result, "changed": outcome.changed})
+    result = report.result()
+    if report.outcome.error is not None:
+        kind, message = report.outcome.error
+        module.fail_json(msg=message, error_kind=kind, **result)
     module.exit_json(**result)
 
 
-def work(module: AnsibleModule) -> None:
-    """One state or the other; errors that end everything have one message and one kind each."""
-    host = HostRoot(module.params["host_root"])
+def fail(module: AnsibleModule, kind: str, message: str, finding: Finding | None = None) -> None:
+    """Ends the module with an error that came before any plan."""
+    found = finding or mig_finding(kind, message, wanted="a host whose GPUs can be configured", found=message)
+    nothing: dict[str, Any] = {"gpus": [], "source": None, "reboot_required": False}
+    module.fail_json(msg=f"mig_config: {message}", error_kind=kind, **Plan(findings=(found,)).result(), **nothing)
+
+
+def main() -> None:
+    """Entry point of the module."""
+    exclusive = [("config", "config_file", "checkpoint")]
+    module = AnsibleModule(argument_spec=ARGUMENTS, mutually_exclusive=exclusive, supports_check_mode=True)
+    # A check may not even leave a lock file behind; a tree that is no running host has none to keep others out of.
+    alone = nullcontext() if module.check_mode or module.params["host_root"] != "/" else host_lock()
     try:
-        keeper = MigKeeper(host.where(STATE_DIRECTORY))
-        mig = MigRun(host, run, keeper.state)
-        if module.params["state"] == "absent":
-            absent(module, mig, keeper)
-        present(module, mig, keeper, make_wish(module.params, host))
+        with alone:
+            report = bring_about(module)
+        finish(module, report)
     except HelperNeeded as error:
         module.fail_json(msg=str(error), missing_helpers=[error.name])
     except HelperMissing as error:
         module.fail_json(msg=str(error), missing_helpers=["pynvml"])
     except ConfigError as error:
-        fail(module, error.kind, str(error), **Plan(findings=(config_finding(error),)).result())
+        fail(module, error.kind, str(error), config_finding(error))
     except NvmlFailure as failure:
         fail(module, failure.kind, str(failure))
     except PermissionError as error:
         fail(module, "permission", f"{error.filename}: {error.strerror}; run the task with become: true")
-    except (MigStateError, OwnershipError) as error:
+    except (LockedError, MigStateError, OwnershipError, OSError) as error:
         module.fail_json(msg=f"mig_config: {error}")
-
-
-def main() -> None:
-    """Entry point of the module."""
-    module = AnsibleModule(
-        argument_spec=ARGUMENTS,
-        mutually_exclusive=[("config", "config_file", "checkpoint")],
-        supports_check_mode=True,
-    )
-    needs = any(module.params[name] for name in ("config", "config_file", "selected_config", "checkpoint"))
-    if module.params["state"] == "present" and not needs:
-        fail(module, "unknown_config", "none of config, config_file, selected_config and checkpoint is set; set one")
-    # A check may not even leave a lock file behind; a tree that is no running host has none to keep others out of.
-    alone = nullcontext() if module.check_mode or module.params["host_root"] != "/" else host_lock()
-    try:
-        with alone:
-            work(module)
-    except LockedError as error:
-        module.fail_json(msg=f"mig_config: {error}")
-    except PermissionError as error:
-        fail(module, "permission", f"{error.filename}: {error.strerror}; run the task with become: true")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ def read_driver_facts(host: HostRoot, run: Run) -> dict[str, Any]:
     kernel, modules, packages = read_kernel(host), read_modules(host), read_packages(host)
     loaded = read_loaded_driver(host)
     on_disk = read_module_on_disk(host, run, release=kernel.release)
+    known = loaded or on_disk
     names = driver_packages(n for n, p in packages.items() if p.installed)
     services = read_services(run, SERVICES) if host.root == "/" else {}
     return {
@@ -57,7 +58,7 @@ def read_driver_facts(host: HostRoot, run: Run) -> dict[str, Any]:
         "installed_version": on_disk.version if on_disk else None,
         "loaded_version": loaded.version if loaded else None,
         "library_version": _library_version(host),
-        "flavour": (loaded or on_disk).flavour if loaded or on_disk else None,
+        "flavour": known.flavour if known else None,
         "signer": on_disk.signer if on_disk else None,
         "packages": {n: packages[n].version for n in names},
         "held": [n for n in names if packages[n].held],

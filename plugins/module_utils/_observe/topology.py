@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from .files import HostRoot
@@ -35,13 +34,13 @@ def _kind(
     nvml: Nvml,
     handles: dict[int, Any],
     addresses: dict[int, str],
-    links: dict[int, Sequence[str]],
+    links: dict[int, list[str]],
     pair: tuple[int, int],
 ) -> str | None:
     a, b = pair
     if a == b:
         return "X"
-    direct = list(links[a]).count(addresses[b])
+    direct = links[a].count(addresses[b])
     if direct:
         return f"NV{direct}"
     ancestor = nvml.ask(

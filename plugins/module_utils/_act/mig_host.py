@@ -1,0 +1,95 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The two states of module mig_config: a layout brought about and kept, or taken back. Private to this collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._observe.command import Run
+from .._observe.files import HostRoot
+from .._observe.mig import read_mig_offline
+from .._observe.nvml import NvmlFailure
+from .._plan.mig_documents import result_rows, source_of
+from .._plan.mig_layout import MigGpu
+from .._plan.mig_wish import MigWish
+from .._plan.model import Plan, Step
+from .mig_keeper import MigKeeper
+from .mig_run import MigRun, Outcome
+from .ownership import STATE_DIRECTORY
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a wish. ``kept`` are the steps about the saved wish beside those about the GPUs."""
+
+    wish: MigWish
+    outcome: Outcome
+    kept: tuple[Step, ...] = ()
+
+    def result(self) -> dict[str, Any]:
+        """The module's return values; the error, if any, is the outcome's."""
+        outcome = self.outcome
+        plan = Plan(self.kept + outcome.decision.plan.steps, outcome.decision.findings)
+        return {
+            "changed": outcome.changed or bool(self.kept),
+            "diff": plan.diff(),
+            **plan.result(),
+            "gpus": result_rows(outcome.gpus, self.wish.targets_or_none(outcome.gpus), mode_only=self.wish.mode_only),
+            "source": source_of(outcome.gpus),
+            "reboot_required": outcome.reboot_required,
+        }
+
+
+class MigHost:
+    """One host's MIG side; its state is kept below ``host``. All methods raise NvmlFailure, HelperMissing, OSError."""
+
+    def __init__(self, host: HostRoot, run: Run) -> None:
+        self._host = host
+        self._keeper = MigKeeper(host.where(STATE_DIRECTORY))
+        self._mig = MigRun(host, run, self._keeper.state)
+
+    def present(self, wish: MigWish, *, at_boot: bool, check: bool) -> Report:
+        """Brings the GPUs to ``wish``; with ``at_boot`` the wish is saved before the first change."""
+        kept = self._keeper.steps(wish) if at_boot else ()
+
+        def keep(gpus: Sequence[MigGpu]) -> None:
+            self._keeper.keep(wish, gpus)
+
+        outcome = self._bring(wish, check=check, before=keep if at_boot else None)
+        if outcome.error is not None:
+            return Report(wish, outcome)
+        if kept and not check:
+            keep(outcome.gpus)
+        return Report(wish, outcome, kept)
+
+    def absent(self, gpu_clients: tuple[str, ...], *, check: bool) -> Report:
+        """Brings back what was there before the first kept wish, then forgets it."""
+        kept = self._keeper.removal_steps()
+        gpus = self._mig.observe() if kept else ()
+        wish = self._keeper.wish_before([g.uuid for g in gpus], gpu_clients)
+        if not kept:
+            return Report(wish, Outcome(wish.decide(()), ()))
+        outcome = self._mig.bring(wish, check=check)
+        if outcome.error is not None:
+            return Report(wish, outcome)
+        if not check:
+            self._keeper.forget()
+        return Report(wish, outcome, kept)
+
+    def _bring(self, wish: MigWish, *, check: bool, before: Any) -> Outcome:
+        """Without a driver a check is answered from PCI and the catalog."""
+        try:
+            return self._mig.bring(wish, check=check, before=before)
+        except NvmlFailure as failure:
+            gpus = read_mig_offline(self._host)
+            if not check or failure.kind != "driver_not_loaded" or not gpus:
+                raise
+        decision = wish.decide(gpus)
+        found = Outcome(decision, gpus, bool(decision.operations), None, decision.reboot_required)
+        if decision.error_kind is None:
+            return found
+        return replace(found, changed=False, error=(decision.error_kind, decision.plan.message()))
