@@ -232,7 +232,13 @@ def configure(module: AnsibleModule, host: HostRoot, runtime: str) -> dict[str, 
     wish = make_engine_wish({**module.params, "runtime": runtime}, programs=host.is_executable)
     options = {name: module.params[name] for name in ("executable", "config_source")}
     engine = Engine(host, wish, run=run, toml=toml, **options)
-    result = bring_about(module, observe=engine.observe, decide=engine.decide, act=engine.act, returns=engine.returns)
+    result = bring_about(
+        module,
+        observe=engine.observe,
+        decide=lambda state: engine.decide(state, programs_may_come=module.check_mode),
+        act=engine.act,
+        returns=engine.returns,
+    )
     result["restart_required"] = result["changed"] or engine.reader.started_before_files()
     if module.params["prove_running"]:
         result["cri"] = prove(module, runtime, wish.names if wish.state == "present" else ())

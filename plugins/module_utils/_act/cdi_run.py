@@ -53,7 +53,7 @@ class CdiRun:
         if self._refresh == NVIDIA:
             left = plan_removal(self._wish, CdiState(None, None, saved=state.spec.saved))
             return join_plans([left, self._plan_units(state, NVIDIA)])
-        spec = plan_cdi(self._wish, state.spec, at_boot=self._at_boot, driver_may_come=check_mode)
+        spec = plan_cdi(self._wish, state.spec, at_boot=self._at_boot, may_come=check_mode)
         return join_plans([self._plan_units(state, self._refresh), spec]) if not spec.blocked else spec
 
     def act(self, step: Step, state: RunState) -> None:

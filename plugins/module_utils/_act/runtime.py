@@ -42,9 +42,9 @@ class Engine:
         """Files before and after."""
         return PLANNERS[self._wish.runtime](self._wish, state)
 
-    def decide(self, state: EngineState) -> Plan:
-        """Steps and findings."""
-        found = missing_programs(self._wish, self._host.is_executable)
+    def decide(self, state: EngineState, *, programs_may_come: bool = False) -> Plan:
+        """Steps and findings. ``programs_may_come``: check mode, in which an earlier step of the same run may bring them."""
+        found = () if programs_may_come else missing_programs(self._wish, self._host.is_executable)
         return self.plan(state).plan.with_findings(found)
 
     def act(self, step: Step, state: EngineState) -> None:

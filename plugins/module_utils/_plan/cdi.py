@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .cdi_build import Built, build_spec
+from .cdi_findings import HOOK_MISSING
 from .cdi_host import CdiHost
 from .cdi_stale import Stale
 from .cdi_wish import CdiWish, check_wish
@@ -51,20 +52,19 @@ def build(wish: CdiWish, state: CdiState) -> Built:
     return build_spec(wish, state.host)
 
 
-def plan_cdi(wish: CdiWish, state: CdiState, *, at_boot: bool, driver_may_come: bool = False) -> Plan:
+def plan_cdi(wish: CdiWish, state: CdiState, *, at_boot: bool, may_come: bool = False) -> Plan:
     """Steps to the wanted spec.
 
-    ``at_boot``: the boot-time unit shall write the same. ``driver_may_come``: check mode, in which an earlier step of the
-    same run may install the driver; without a driver the plan then says so in place of an error.
+    ``at_boot``: the boot-time unit shall write the same. ``may_come``: check mode, in which an earlier step of the same
+    run may bring driver and hook program; without a driver the plan then says so in place of an error.
     """
-    if driver_may_come and state.host is not None and state.host.nvml_absent and not check_wish(wish):
+    if may_come and state.host is not None and state.host.nvml_absent and not check_wish(wish):
         return Plan(steps=(_later(wish, state), *_save(wish, state, at_boot)))
     built = build(wish, state)
-    plan = Plan(findings=built.findings)
     if built.spec is None:
-        return plan
+        return Plan(findings=built.findings)
     steps = [*_write(wish, state, built.spec), *_save(wish, state, at_boot)]
-    return Plan(steps=tuple(steps), findings=built.findings)
+    return Plan(tuple(steps), tuple(f for f in built.findings if not (may_come and f.id == HOOK_MISSING)))
 
 
 def plan_removal(wish: CdiWish, state: CdiState) -> Plan:

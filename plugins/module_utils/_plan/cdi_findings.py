@@ -11,6 +11,9 @@ from .model import Finding
 
 TOOLKIT_TROUBLE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html"
 
+# Told apart because a plan may bring the program.
+HOOK_MISSING = "GPU-CDI-111"
+
 
 def nvml_unavailable(error: str) -> Finding:
     """NVML is the only source of a GPU's UUID and MIG devices."""
@@ -202,7 +205,7 @@ NEEDS = {
 def hook_missing(path: str) -> Finding:
     """The spec would be right, but no container could start with it."""
     return Finding(
-        id="GPU-CDI-111",
+        id=HOOK_MISSING,
         severity="warning",
         summary="the spec's hooks need a program that is not on this host, so containers with GPUs will not start",
         wanted=f"executable {path}",

@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 import yaml
+from trees.host import build
+from trees.nvml import view
+
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.cdi import read_cdi_host
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_build import build_spec
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_text import spec_text
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_wish import check_wish, make_wish
-from trees.host import build
-from trees.nvml import view
 
 OWN = Path(__file__).parents[1] / "fixtures"
 FOLDER = Path(os.environ.get("GPU_FLEET_CASES", OWN)) / "cdi"
@@ -61,7 +62,9 @@ def load(path: Path) -> Any:
 def read_cases() -> dict[str, dict[str, Any]]:
     """Cases that a module corresponds to and whose answer is one to follow."""
     found = {path.parent.name: load(path) for path in sorted(FOLDER.glob("*/case.yaml"))}
-    return {n: c for n, c in found.items() if c["command"]["args"][:2] == ["cdi", "generate"] and "peer_defect" not in c}
+    return {
+        n: c for n, c in found.items() if c["command"]["args"][:2] == ["cdi", "generate"] and "peer_defect" not in c
+    }
 
 
 CASES = read_cases()
@@ -98,7 +101,10 @@ def comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Mounts, nodes and pairs of links are sets; everything else has an order."""
 
     def edits(part: Mapping[str, Any]) -> dict[str, Any]:
-        sets = {name: sorted(json.dumps(e, sort_keys=True) for e in part.get(name, [])) for name in ("mounts", "deviceNodes")}
+        sets = {
+            name: sorted(json.dumps(e, sort_keys=True) for e in part.get(name, []))
+            for name in ("mounts", "deviceNodes")
+        }
         return {**part, **sets}
 
     devices = [{**d, "containerEdits": edits(d["containerEdits"])} for d in spec["devices"]]

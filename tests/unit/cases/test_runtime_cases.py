@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import tomlkit
 import yaml
+
 from ansible_collections.gpu.fleet.plugins.module_utils._act.runtime import Engine
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.command import run
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import HostRoot
