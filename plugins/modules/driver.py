@@ -182,7 +182,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._act.ownership import Ownership, OwnershipError
+from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused, record_below
 from ..module_utils._observe.ask_apt import ask_apt
 from ..module_utils._observe.command import run
 from ..module_utils._observe.driver_host import read_driver_host, with_holders
@@ -219,7 +219,7 @@ def decide(wish: DriverWish, root: str, record: Ownership) -> DriverDecision:
     decision = decide_driver(wish, found)
     if decision.ask is None:
         return decision
-    return decide_driver(wish, with_holders(host, found), answer=ask_apt(run, decision.ask))
+    return decide_driver(wish, with_holders(host, found), answer=ask_apt(host, run, decision.ask))
 
 
 def result_of(decision: DriverDecision) -> dict[str, Any]:
@@ -237,9 +237,9 @@ def main() -> None:
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
         wish = driver_wish(module.params)
-        record = Ownership(ROLE)
+        record = record_below(module.params["host_root"], ROLE, check_mode=module.check_mode)
         decision = decide(wish, module.params["host_root"], record)
-    except (WrongOption, KeyRefused, OwnershipError) as error:
+    except (WrongOption, KeyRefused, OwnershipError, RootRefused) as error:
         module.fail_json(msg=str(error))
     result = result_of(decision)
     if decision.work.plan.blocked:

@@ -89,7 +89,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._act.bring_about import bring_about
 from ..module_utils._act.host_program import HostProgram
 from ..module_utils._act.modules import ModuleError
-from ..module_utils._act.ownership import Ownership, OwnershipError
+from ..module_utils._act.ownership import OwnershipError, RootRefused, record_below
 from ..module_utils._host.units import ENABLED, FILES, STARTED
 from ..module_utils._observe.command import run
 from ..module_utils._observe.files import HostRoot
@@ -128,10 +128,10 @@ def program_wish(params: dict[str, Any]) -> ProgramWish:
 class Task:
     """One run of the module: its observation and decision."""
 
-    def __init__(self, params: dict[str, Any]) -> None:
+    def __init__(self, params: dict[str, Any], *, check_mode: bool) -> None:
         self.wish = program_wish(params)
         self.host = HostRoot(params["host_root"])
-        self.record = Ownership(ROLE)
+        self.record = record_below(params["host_root"], ROLE, check_mode=check_mode)
         self.unsupported = find_unsupported(read_os_release(self.host), read_kernel(self.host))
         self.ignored = self.wish.state == "present" and not gpus_of(read_pci(self.host))
 
@@ -161,7 +161,7 @@ def main() -> None:
     """Compares with the manifest; asks for the archive where files differ; installs and proves."""
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
-        task = Task(module.params)
+        task = Task(module.params, check_mode=module.check_mode)
         found = task.observe()
         plan = task.decide(found)
         if plan.changed and not plan.blocked and not module.check_mode:
@@ -174,7 +174,7 @@ def main() -> None:
         result = bring_about(module, observe=task.observe, decide=task.decide, act=actor.apply, returns=task.returns)
         if task.wish.state == "absent" and not module.check_mode:
             task.record.take({}, gone=tuple(task.record.objects))
-    except (ModuleError, OwnershipError) as error:
+    except (ModuleError, OwnershipError, RootRefused) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 

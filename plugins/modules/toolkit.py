@@ -115,7 +115,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._act.ownership import Ownership, OwnershipError
+from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused, record_below
 from ..module_utils._observe.ask_apt import ask_apt
 from ..module_utils._observe.command import run
 from ..module_utils._observe.files import HostRoot
@@ -142,11 +142,12 @@ OPTIONS: dict[str, Any] = {
 
 def decide(wish: ToolkitWish, root: str, record: Ownership) -> ToolkitDecision:
     """Observes and decides; asks apt in between where packages lack."""
-    found = read_toolkit_host(HostRoot(root), wish, owned=tuple(record.objects))
+    host = HostRoot(root)
+    found = read_toolkit_host(host, wish, owned=tuple(record.objects))
     decision = decide_toolkit(wish, found)
     if decision.ask is None:
         return decision
-    return decide_toolkit(wish, found, answer=ask_apt(run, decision.ask))
+    return decide_toolkit(wish, found, answer=ask_apt(host, run, decision.ask))
 
 
 def main() -> None:
@@ -154,9 +155,9 @@ def main() -> None:
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
         wish = toolkit_wish(module.params)
-        record = Ownership(RECORD)
+        record = record_below(module.params["host_root"], RECORD, check_mode=module.check_mode)
         decision = decide(wish, module.params["host_root"], record)
-    except (WrongOption, KeyRefused, OwnershipError) as error:
+    except (WrongOption, KeyRefused, OwnershipError, RootRefused) as error:
         module.fail_json(msg=str(error))
     plan = decision.work.plan
     result = {"changed": plan.changed, "diff": plan.diff(), **decision.work.result(), "version": decision.version}

@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._observe.files import HostRoot
 from .files import remove_file, write_atomically
 
 STATE_DIRECTORY = "/var/lib/gpu-fleet"
@@ -23,6 +24,18 @@ SCHEMA = 1
 
 class OwnershipError(Exception):
     """A record that cannot be read; the message names the file and the way out."""
+
+
+class RootRefused(ValueError):
+    """A change was asked for below another root than the running machine's."""
+
+
+def record_below(root: str, role: str, *, check_mode: bool) -> Ownership:
+    """The record of the host below ``root``. Raises RootRefused where it would be changed elsewhere than on /."""
+    host = HostRoot(root)
+    if host.root != "/" and not check_mode:
+        raise RootRefused(f"host_root is {root!r}, but packages and units are changed on / only; use check mode")
+    return Ownership(role, directory=host.where(STATE_DIRECTORY))
 
 
 class Ownership:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from .._plan.facts import Resolution
 from .command import Run
+from .files import HostRoot
 
 PARTS = "/etc/apt/sources.list.d"
 PREFERENCES = "/etc/apt/preferences.d"
@@ -27,10 +28,10 @@ COMPLAINT = re.compile(r"^(?:E|W|Err|Error|Warning): ?.*", re.MULTILINE)
 class AptState:
     """A temporary directory with the host's sources and preferences, our own added, and an index read for it."""
 
-    def __init__(self, run: Run, directory: str) -> None:
+    def __init__(self, run: Run, directory: str, host: HostRoot) -> None:
         self._run = run
         self._directory = directory
-        self.options = _options(directory)
+        self.options = _options(directory, host)
         self.complaints = ""
 
     def add(self, folder: str, name: str, text: str) -> str:
@@ -74,14 +75,14 @@ class AptState:
 
 
 @contextmanager
-def apt_state(run: Run) -> Iterator[AptState]:
-    """An AptState that is gone after the block."""
+def apt_state(run: Run, host: HostRoot) -> Iterator[AptState]:
+    """An AptState about ``host`` that is gone after the block."""
     with tempfile.TemporaryDirectory(prefix="gpu-fleet-apt-") as directory:
         for folder in ("sources", "preferences", "keys", "lists/partial", "cache/archives/partial"):
             os.makedirs(os.path.join(directory, folder))
-        _copy(PARTS, os.path.join(directory, "sources"))
-        _copy(PREFERENCES, os.path.join(directory, "preferences"))
-        yield AptState(run, directory)
+        _copy(host.where(PARTS), os.path.join(directory, "sources"))
+        _copy(host.where(PREFERENCES), os.path.join(directory, "preferences"))
+        yield AptState(run, directory, host)
 
 
 def _copy(source: str, target: str) -> None:
@@ -92,10 +93,12 @@ def _copy(source: str, target: str) -> None:
             shutil.copy(path, os.path.join(target, name))
 
 
-def _options(directory: str) -> list[str]:
+def _options(directory: str, host: HostRoot) -> list[str]:
     settings = {
+        "Dir::Etc::sourcelist": host.where("/etc/apt/sources.list"),
         "Dir::Etc::sourceparts": f"{directory}/sources",
         "Dir::Etc::preferencesparts": f"{directory}/preferences",
+        "Dir::State::status": host.where("/var/lib/dpkg/status"),
         "Dir::State::lists": f"{directory}/lists",
         "Dir::Cache": f"{directory}/cache",
         # The directory is root's alone, so apt's own user could not write there.

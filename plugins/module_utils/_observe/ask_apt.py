@@ -8,12 +8,13 @@ from __future__ import annotations
 from .._plan.ask import Answer, Ask
 from .apt import AptState, apt_state
 from .command import Run
+from .files import HostRoot
 from .repository_key import fetch_key
 
 
-def ask_apt(run: Run, ask: Ask) -> Answer:
+def ask_apt(host: HostRoot, run: Run, ask: Ask) -> Answer:
     """Answers an Ask out of fresh indexes in a temporary state directory. Raises KeyRefused."""
-    with apt_state(run) as state:
+    with apt_state(run, host) as state:
         if ask.kind == "remove":
             return Answer(state.removal(ask.packages), taken=state.dependants(ask.packages))
         key = _add_repository(state, ask)

@@ -244,26 +244,29 @@ def test_simulated_change_of_flavour():
     assert found.remove == ("nvidia-kernel-open-dkms",)
 
 
-def test_apt_is_asked_in_a_directory_of_its_own_that_goes():
+def test_apt_is_asked_in_a_directory_of_its_own_that_goes(tmp_path):
     asked = []
 
     def run(args):
         asked.append(list(args))
         return 100, "", "E: Unable to locate package nothing\n"
 
-    with apt_state(run) as state:
+    with apt_state(run, HostRoot(str(tmp_path))) as state:
         path = state.add("sources", "gpu-fleet-cuda.sources", "Types: deb\n")
         folder = os.path.dirname(os.path.dirname(path))
         answer = state.install(["nothing"])
     assert answer.error == "E: Unable to locate package nothing"
     assert f"Dir::State::lists={folder}/lists" in asked[0]
+    assert f"Dir::State::status={tmp_path}/var/lib/dpkg/status" in asked[0]
     assert "--simulate" in asked[0]
     assert not os.path.exists(folder)
 
 
 def test_apt_says_why_in_its_own_words():
     said = "Not possible.\nThe following packages have unmet dependencies:\n a : Depends: b (= 1)\n"
-    state = AptState(lambda args: (100, said, "E: Unable to correct problems, you have held broken packages.\n"), "/x")
+    state = AptState(
+        lambda args: (100, said, "E: Unable to correct problems, you have held broken packages.\n"), "/x", HostRoot()
+    )
     assert state.install(["a"]).error.splitlines() == [
         "a : Depends: b (= 1)",
         "E: Unable to correct problems, you have held broken packages.",
@@ -272,7 +275,10 @@ def test_apt_says_why_in_its_own_words():
 
 def test_versions_on_offer():
     said = " nvidia-open | 595.71.05-1 | http://x /  Packages\n nvidia-open | 595.58.03-1 | http://x /  Packages\n"
-    assert AptState(lambda args: (0, said, ""), "/x").versions("nvidia-open") == ("595.71.05-1", "595.58.03-1")
+    assert AptState(lambda args: (0, said, ""), "/x", HostRoot()).versions("nvidia-open") == (
+        "595.71.05-1",
+        "595.58.03-1",
+    )
 
 
 def test_module_host_of_a_tree(tmp_path):
