@@ -32,6 +32,7 @@ PROGRAMS = {
     "nvidia-persistenced": ("programs/nvidia-persistenced", "nvml"),
 }
 INCLUDES = (f"-I{HERE / 'nvml'}", f"-I{HERE / 'programs/common'}")
+MODULE_INFORMATION = '#define INFORMATION __attribute__((section(".modinfo"), used, aligned(1)))'
 LAZY = ("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files", "-Wl,-z,lazy")
 
 
@@ -53,6 +54,21 @@ def build(out: Path) -> None:
         _link([HERE / "shim/libsimhw.c"], out / "lib" / "libsimhw.so", "-shared")
         for program, folders in PROGRAMS.items():
             _build_program(work, out / "bin" / program, folders)
+
+
+def kernel_module(module: Path, release: str) -> None:
+    """Writes an in-tree module of the kernel `release` that consists of its module information."""
+    texts = (
+        f"name={module.stem}",
+        "license=GPL",
+        "intree=Y",
+        f"vermagic={release} SMP preempt mod_unload modversions ",
+    )
+    rows = [f'INFORMATION static const char text{number}[] = "{text}";' for number, text in enumerate(texts)]
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "module.c"
+        source.write_text("\n".join([MODULE_INFORMATION, *rows, ""]))
+        _output("gcc", "-c", "-o", str(module), str(source))
 
 
 def _build_nvml(work: Path, library: Path) -> None:

@@ -19,6 +19,7 @@ UNITS = Path("usr/lib/systemd/system")
 # Debian 12 has runc in /usr/sbin with a link in /usr/bin.
 RUNTIMES = (Path("usr/sbin/runc"), Path("usr/bin/runc"), Path("usr/bin/crun"))
 NOT_ON_HOSTS = ("build.py", "c_table.py", "hardware.py")
+KERNEL_MODULE = "kernel/drivers/net/dummy.ko"
 MODULE_LISTS = ("modules.order", "modules.builtin", "modules.builtin.modinfo")
 
 
@@ -84,9 +85,13 @@ def _install_programs(rootfs: Path) -> None:
 
 
 def _install_kernel(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    """What an installed kernel image has, with one module: dkms does not run depmod for a kernel without any."""
+    module = folder / KERNEL_MODULE
+    module.parent.mkdir(parents=True, exist_ok=True)
     for name in MODULE_LISTS:
         (folder / name).touch()
+    build.kernel_module(module, folder.name)
+    (folder / "modules.dep").write_text(f"{KERNEL_MODULE}:\n")
 
 
 def _install_units(rootfs: Path) -> None:

@@ -39,6 +39,7 @@ class Information:
     release: str
     depends: tuple[str, ...]
     sources: str
+    in_tree: bool = False
 
     @classmethod
     def parse(cls, section: bytes) -> Information:
@@ -49,12 +50,15 @@ class Information:
             raise Refused(errno.ENOEXEC)
         depends = tuple(_normal(name) for name in values.get("depends", "").split(",") if name)
         release = values.get("vermagic", "").partition(" ")[0]
-        version, terms = values.get("version", ""), values.get("license", "")
-        return cls(_normal(values["name"]), version, terms, release, depends, values.get("srcversion", ""))
+        texts = [values.get(key, "") for key in ("version", "license")]
+        in_tree = values.get("intree") == "Y"
+        return cls(_normal(values["name"]), *texts, release, depends, values.get("srcversion", ""), in_tree)
 
     @property
     def taints(self) -> str:
         """Last column of /proc/modules: out of tree, unsigned, proprietary unless the licence is a free one."""
+        if self.in_tree:
+            return ""
         return "(OE)" if "GPL" in self.license else "(POE)"
 
 

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from simulator import hardware, state
+from simulator import build, hardware, state
+from simulator.kernel_modules import Information
 from simulator.models import MODELS
 from simulator.pci import modalias
 from simulator.profiles import PROFILES, profile_state
@@ -92,3 +94,14 @@ def test_plug_in(tmp_path: Path, profile: str) -> None:
     plugged = state.read(tmp_path / "var/lib/simhw/state")
     assert [gpu["model"] for gpu in plugged.gpus] == list(PROFILES[profile].models)
     assert plugged.driver is None
+
+
+def test_kernel_has_a_module_that_depmod_reads(tmp_path: Path) -> None:
+    folder = tmp_path / "lib/modules/6.1.0-x"
+    module = folder / hardware.KERNEL_MODULE
+    module.parent.mkdir(parents=True)
+    build.kernel_module(module, "6.1.0-x")
+    section = tmp_path / "section"
+    subprocess.run(["objcopy", "--dump-section", f".modinfo={section}", module, tmp_path / "copy"], check=True)
+    information = Information.parse(section.read_bytes())
+    assert (information.name, information.release, information.taints) == ("dummy", "6.1.0-x", "")
