@@ -50,9 +50,9 @@ class Information:
             raise Refused(errno.ENOEXEC)
         depends = tuple(_normal(name) for name in values.get("depends", "").split(",") if name)
         release = values.get("vermagic", "").partition(" ")[0]
-        texts = [values.get(key, "") for key in ("version", "license")]
+        version, terms, sources = (values.get(key, "") for key in ("version", "license", "srcversion"))
         in_tree = values.get("intree") == "Y"
-        return cls(_normal(values["name"]), *texts, release, depends, values.get("srcversion", ""), in_tree)
+        return cls(_normal(values["name"]), version, terms, release, depends, sources, in_tree)
 
     @property
     def taints(self) -> str:
