@@ -51,6 +51,33 @@ BRANCHES = (
 )
 
 
+@dataclass(frozen=True)
+class KnownBad:
+    """Releases to warn about: what they do, on which hosts, and what to take instead."""
+
+    versions: tuple[str, ...]
+    what: str
+    instead: str
+    source: str
+    as_of: str
+
+
+KNOWN_BAD = (
+    KnownBad(
+        ("570.124.06", "570.133.20", "570.148.08", "570.158.01"),
+        "pods wait for ever on nodes that mix MIG slices and whole GPUs",
+        "570.172.08",
+        "github.com/NVIDIA/gpu-operator#1361",
+        "2026-11-30",
+    ),
+)
+
+
+def known_bad(version: str) -> KnownBad | None:
+    """The warning about a driver version, or None."""
+    return next((row for row in KNOWN_BAD if version in row.versions), None)
+
+
 def branch_of(number: int) -> Branch | None:
     """The row of a branch, or None where this release does not know it."""
     return next((b for b in BRANCHES if b.number == number), None)

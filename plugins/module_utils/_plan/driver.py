@@ -153,6 +153,7 @@ class _Present:
         resolution = self.answer.resolution if self.answer else Resolution({})
         found += self._problems(resolution)
         version = self._version(resolution)
+        found += findings.find_known_bad(version)
         if any(f.severity == "error" for f in found):
             return DriverDecision(Work(findings=found), version=version, flavour=self.flavour)
         modules, reboot = self._modules(version)

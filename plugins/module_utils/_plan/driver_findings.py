@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .._catalog import distributions
+from .._catalog import branches, distributions
 from .._catalog import packages as names
 from .ask import Answer
 from .facts import Kernel, OsRelease, Package, PciFunction
@@ -163,6 +163,24 @@ def _no_headers(package: str, kernel: Kernel) -> Finding:
         found="neither; the running kernel is older than what the repositories keep, or not of this distribution",
         remedy="boot a kernel whose headers can be had, or install them and set driver_kernel_headers to false",
         source="github.com/NVIDIA/ansible-role-nvidia-driver#18",
+    )
+
+
+def find_known_bad(version: str) -> tuple[Finding, ...]:
+    """A release that its publisher warns of."""
+    row = branches.known_bad(version)
+    if row is None:
+        return ()
+    return (
+        Finding(
+            id="GPU-PKG-112",
+            severity="warning",
+            summary=f"driver {version} has a known fault: {row.what}",
+            wanted=f"{row.instead} or later",
+            found=f"{version}, installed or about to be",
+            remedy=f"set driver_version to '{row.instead}'",
+            source=row.source,
+        ),
     )
 
 

@@ -338,6 +338,14 @@ def test_nouveau_means_reboot_and_no_loading():
     assert f"enable {UNIT}" in steps(decision)
 
 
+def test_a_release_with_a_known_fault_is_a_warning():
+    answer = Answer(Resolution(dict.fromkeys((*NAMES, HEADERS), "570.158.01-1")), key="KEY", versions=("570.158.01-1",))
+    decision = decide_driver(replace(WISH, version="570.158.01", branch=570), BARE, answer=answer)
+    assert ids(decision) == ["GPU-PKG-112"]
+    assert "570.172.08" in decision.work.findings[0].remedy
+    assert not decision.work.plan.blocked
+
+
 def test_secure_boot_is_said_before_the_module_is_refused():
     decision = decide_driver(WISH, replace(BARE, kernel=replace(BARE.kernel, secure_boot=True)), answer=FOUND)
     assert ids(decision) == ["GPU-KRN-021"]
