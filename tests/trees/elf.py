@@ -24,6 +24,8 @@ def shared_object(soname: str | None = None, machine: str = "x86_64") -> bytes:
     rows += [(STRTAB, start), (STRSZ, len(strings)), (0, 0)]
     dynamic = b"".join(ENTRY.pack(*row) for row in rows)
     ident = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
-    header = HEADER.pack(ident, SHARED, MACHINES[machine], 1, 0, HEADER.size, 0, 0, HEADER.size, PROGRAM.size, 1, 0, 0, 0)
+    header = HEADER.pack(
+        ident, SHARED, MACHINES[machine], 1, 0, HEADER.size, 0, 0, HEADER.size, PROGRAM.size, 1, 0, 0, 0
+    )
     program = PROGRAM.pack(DYNAMIC, 4, table, table, table, len(dynamic), len(dynamic), 8)
     return header + program + strings.ljust(table - start, b"\0") + dynamic

@@ -70,6 +70,8 @@ MAKERS = {
     "elf": lambda path, row, machine: path.write_bytes(shared_object(row.get("soname"), row.get("arch", machine))),
     "socket": _socket,
     "ldcache": lambda path, row, machine: path.write_bytes(
-        cache([(e["path"], e.get("arch", machine)) for e in row["entries"]], with_old_table=row.get("format") == "compat")
+        cache(
+            [(e["path"], e.get("arch", machine)) for e in row["entries"]], with_old_table=row.get("format") == "compat"
+        )
     ),
 }

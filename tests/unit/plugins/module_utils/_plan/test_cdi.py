@@ -1,0 +1,107 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""When CDI specs are written and removed."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi import (
+    FORGET,
+    REMOVE,
+    SAVE,
+    WRITE,
+    CdiState,
+    ExistingSpec,
+    build,
+    plan_cdi,
+    plan_removal,
+)
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_host import (
+    CdiHost,
+    DriverFiles,
+    Gpu,
+    Library,
+    MigDevice,
+    Node,
+)
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_stale import Stale
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_wish import make_wish
+
+WISH = make_wish({})
+SO = "/usr/lib64/libcuda.so.570.1"
+NODE = Node("/dev/nvidia0", "/dev/nvidia0", 195, 0, 0o666, 0)
+GPU = Gpu(0, 0, "GPU-a", "L40S", "0000:41:00.0")
+MIG = MigDevice(0, "MIG-a", 1, 0, "1g.10gb")
+DRIVER = DriverFiles("570.1", ("/usr/lib64",), (Library(SO, SO, "libcuda.so.1", frozenset({"libcuda.so.1"})),))
+HOST = CdiHost("nvml", gpus=(GPU,), driver=DRIVER, nodes={"/dev/nvidia0": NODE}, hook_path="/usr/bin/nvidia-cdi-hook")
+NO_DRIVER = CdiHost("nvml", nvml_error="Driver Not Loaded", nvml_absent=True)
+SPEC = build(WISH, CdiState(HOST, None)).spec
+OTHER = {**SPEC, "devices": SPEC["devices"][:1]}
+STALE = (Stale("driver_version", "570.1", "560.1"),)
+
+# state, at_boot -> actions
+CASES = {
+    "nothing there": (CdiState(HOST, None), False, [WRITE]),
+    "nothing there, at boot too": (CdiState(HOST, None), True, [WRITE, SAVE]),
+    "as wanted": (CdiState(HOST, ExistingSpec(SPEC)), False, []),
+    "as wanted, at boot too": (CdiState(HOST, ExistingSpec(SPEC), saved=WISH.saved()), True, []),
+    "other options at boot": (
+        CdiState(HOST, ExistingSpec(SPEC), saved={"path": WISH.path, "mode": "gds"}),
+        True,
+        [SAVE],
+    ),
+    "other content": (CdiState(HOST, ExistingSpec(OTHER)), False, [WRITE]),
+    "no spec": (CdiState(HOST, ExistingSpec(None, error="no YAML")), False, [WRITE]),
+    "nobody may read it": (CdiState(HOST, ExistingSpec(SPEC, 0o600)), False, [WRITE]),
+}
+
+
+@pytest.mark.parametrize(("state", "at_boot", "actions"), CASES.values(), ids=CASES)
+def test_steps(state, at_boot, actions):
+    assert [s.action for s in plan_cdi(WISH, state, at_boot=at_boot).steps] == actions
+
+
+def test_reason_names_what_is_stale():
+    (step,) = plan_cdi(WISH, CdiState(HOST, ExistingSpec(OTHER), STALE), at_boot=False).steps
+    assert step.reason == "the spec is stale: driver_version"
+
+
+def test_without_driver_a_run_is_blocked_and_a_check_says_later():
+    state = CdiState(NO_DRIVER, None)
+    assert plan_cdi(WISH, state, at_boot=True).blocked
+    plan = plan_cdi(WISH, state, at_boot=True, may_come=True)
+    assert [(s.action, s.after) for s in plan.steps][0] == (WRITE, "known after load_modules nvidia")
+    assert not plan.blocked
+
+
+def test_mismatch_is_blocked_in_a_check_too():
+    host = CdiHost("nvml", nvml_error="Driver/library version mismatch")
+    plan = plan_cdi(WISH, CdiState(host, None), at_boot=False, may_come=True)
+    assert "reboot" in plan.findings[0].remedy
+
+
+REMOVAL = {
+    "there": (CdiState(None, ExistingSpec(SPEC), saved=WISH.saved()), [REMOVE, FORGET]),
+    "gone with the last boot": (CdiState(None, None, saved=WISH.saved()), [FORGET]),
+    "never there": (CdiState(None, None), []),
+}
+
+
+@pytest.mark.parametrize(("state", "actions"), REMOVAL.values(), ids=REMOVAL)
+def test_removal(state, actions):
+    assert [s.action for s in plan_removal(WISH, state).steps] == actions
+
+
+def test_missing_hook_program_is_a_warning_but_not_where_it_may_come():
+    state = CdiState(CdiHost(**{**vars(HOST), "hook_found": False}), None)
+    assert [f.id for f in plan_cdi(WISH, state, at_boot=False).findings] == ["GPU-CDI-111"]
+    assert plan_cdi(WISH, state, at_boot=False, may_come=True).findings == ()
+
+
+def test_missing_capability_node_is_an_error():
+    mig = Gpu(0, 0, "GPU-a", "H100", "0000:41:00.0", True, (MIG,))
+    host = CdiHost(**{**vars(HOST), "gpus": (mig,), "mig_minors": {"gpu0/gi1/access": 3, "gpu0/gi1/ci0/access": 4}})
+    (finding,) = plan_cdi(WISH, CdiState(host, None), at_boot=False).findings
+    assert finding.id == "GPU-CDI-106"
+    assert finding.remedy == "nvidia-modprobe -f /proc/driver/nvidia/capabilities/gpu0/mig/gi1/access"

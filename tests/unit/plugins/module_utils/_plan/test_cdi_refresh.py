@@ -1,0 +1,32 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who writes the CDI spec: this collection or NVIDIA's units."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_refresh import UNITS, plan_refresh
+
+PATH, SERVICE = UNITS
+
+# refresh, masks, ours -> actions on targets
+CASES = {
+    "first run": ("fleet", {PATH: "none", SERVICE: "none"}, [], [("mask_unit", PATH), ("mask_unit", SERVICE)]),
+    "masked": ("fleet", {PATH: "masked", SERVICE: "masked"}, [PATH, SERVICE], []),
+    "masked by somebody else": ("fleet", {PATH: "masked", SERVICE: "none"}, [], [("mask_unit", SERVICE)]),
+    "given back": ("nvidia", {PATH: "masked", SERVICE: "masked"}, [PATH], [("unmask_unit", PATH)]),
+    "nothing to give back": ("nvidia", {PATH: "none", SERVICE: "file"}, [PATH], []),
+}
+
+
+@pytest.mark.parametrize(("refresh", "masks", "ours", "steps"), CASES.values(), ids=CASES)
+def test_steps(refresh, masks, ours, steps):
+    plan = plan_refresh(refresh, masks, ours=frozenset(ours))
+    assert [(s.action, s.target) for s in plan.steps] == steps
+
+
+def test_unit_file_of_an_old_package_cannot_be_masked():
+    plan = plan_refresh("fleet", {SERVICE: "file"}, ours=frozenset())
+    assert plan.steps == ()
+    assert [f.id for f in plan.findings] == ["GPU-CDI-115"]
