@@ -22,7 +22,9 @@ def prepare(needs: str, verb: str) -> None:
         machine.require_root(verb)
     if needs == "lab":
         machine.require_debian(verb)
-        machine.install_packages(machine.missing_packages({**machine.FOR_PYTHON, **machine.FOR_LAB}, machine.HEADERS))
+        machine.install_packages(machine.missing_packages(machine.FOR_LAB, machine.LAB_FILES))
+    if needs == "python":
+        machine.install_packages(machine.missing_packages(machine.FOR_CHECKS, machine.HEADERS))
     if needs in {"python", "lab"}:
         _enter_environment()
         collection.in_place()

@@ -15,24 +15,25 @@ from . import cache, progress
 CHECKOUT = Path(__file__).resolve().parents[2]
 DEBIAN = ("12", "13")
 # Program that shows that a package is there -> package.
-FOR_PYTHON = {"git": "git"}
+FOR_CHECKS = {"git": "git", "gcc": "gcc", "objdump": "binutils", "openssl": "openssl", "unshare": "util-linux"}
 FOR_LAB = {
+    **FOR_CHECKS,
     "mmdebstrap": "mmdebstrap",
     "eatmydata": "eatmydata",
     "systemd-nspawn": "systemd-container",
-    "unshare": "util-linux",
     "mount": "mount",
     "ip": "iproute2",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
-    "openssl": "openssl",
-    "gpg": "gnupg",
-    "gcc": "gcc",
+    "gpgconf": "gnupg",
     "make": "make",
-    "dpkg-deb": "dpkg",
+    "dpkg-architecture": "dpkg-dev",
     "apt-ftparchive": "apt-utils",
+    "modprobe": "kmod",
 }
 HEADERS = {"/usr/include/stdio.h": "libc6-dev"}
+# Packages by a file of theirs.
+LAB_FILES = {**HEADERS, "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring"}
 APT = ["apt-get", "-o", "DPkg::Lock::Timeout=300", "-o", "Dpkg::Options::=--force-confold", "--quiet", "--yes"]
 QUIET = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_SUSPEND": "1"}
 INSTALL_SECONDS = 900
