@@ -144,7 +144,7 @@ findings:
   sample: []
 gpus:
   description:
-    - The GPUs as they are at the end. RV(gpus[].predicted) is what the request makes of them, null where it is not
+    - The GPUs as they are at the end. C(predicted) is what the request makes of them, null where it is not
       about them.
   type: list
   elements: dict

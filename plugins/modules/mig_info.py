@@ -103,7 +103,7 @@ findings:
   returned: always
   sample: []
 gpus:
-  description: The GPUs. RV(gpus[].profiles[].free) is how many instances fit beside what is there.
+  description: The GPUs. C(free) of a profile is how many instances fit beside what is there.
   type: list
   elements: dict
   returned: always

@@ -13,10 +13,12 @@ from .._observe.command import Run
 from .._observe.files import HostRoot
 from .._observe.mig import read_mig_offline
 from .._observe.nvml import NvmlFailure
+from .._plan.mig import Decision
 from .._plan.mig_documents import result_rows, source_of
+from .._plan.mig_findings import mig_finding
 from .._plan.mig_layout import MigGpu
 from .._plan.mig_wish import MigWish
-from .._plan.model import Plan, Step
+from .._plan.model import Finding, Plan, Step
 from .mig_keeper import MigKeeper
 from .mig_run import MigRun, Outcome
 from .ownership import STATE_DIRECTORY
@@ -69,16 +71,23 @@ class MigHost:
     def absent(self, gpu_clients: tuple[str, ...], *, check: bool) -> Report:
         """Brings back what was there before the first kept wish, then forgets it."""
         kept = self._keeper.removal_steps()
-        gpus = self._mig.observe() if kept else ()
-        wish = self._keeper.wish_before([g.uuid for g in gpus], gpu_clients)
-        if not kept:
-            return Report(wish, Outcome(wish.decide(()), ()))
-        outcome = self._mig.bring(wish, check=check)
-        if outcome.error is not None:
-            return Report(wish, outcome)
-        if not check:
+        nothing = Report(self._keeper.wish_before((), gpu_clients), Outcome(Decision(), ()), kept)
+        report = self._put_back(nothing, gpu_clients, check=check) if kept else nothing
+        if report.kept and not check:
             self._keeper.forget()
-        return Report(wish, outcome, kept)
+        return report
+
+    def _put_back(self, nothing: Report, gpu_clients: tuple[str, ...], *, check: bool) -> Report:
+        """Without a driver there is no instance left to put back, and nobody who could set a mode."""
+        try:
+            gpus = self._mig.observe()
+        except NvmlFailure as failure:
+            if failure.kind != "driver_not_loaded":
+                raise
+            return replace(nothing, outcome=Outcome(Decision(findings=(_left_as_it_is(failure),)), ()))
+        wish = self._keeper.wish_before([g.uuid for g in gpus], gpu_clients)
+        outcome = self._mig.bring(wish, check=check)
+        return Report(wish, outcome, nothing.kept if outcome.error is None else ())
 
     def _bring(self, wish: MigWish, *, check: bool, before: Any) -> Outcome:
         """Without a driver a check is answered from PCI and the catalog."""
@@ -93,3 +102,8 @@ class MigHost:
         if decision.error_kind is None:
             return found
         return replace(found, changed=False, error=(decision.error_kind, decision.plan.message()))
+
+
+def _left_as_it_is(failure: NvmlFailure) -> Finding:
+    text = "the MIG mode from before could not be set, because no driver is loaded"
+    return mig_finding("driver_not_loaded", text, wanted="the mode from before", found=str(failure), severity="warning")

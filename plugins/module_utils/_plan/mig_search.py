@@ -13,12 +13,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, permutations, product
 
 from .._catalog.mig import MigProfile
 from .mig_layout import ComputeInstance, DeviceName, GpuInstance
 
 Widths = tuple[int, ...]
+
+# Starts of one profile, the mask of units they take, how many instances that are there they reuse.
+Option = tuple[tuple[int, ...], int, int]
 
 # Instances in use that are lost; GPU instances destroyed; compute instances destroyed; the same two created.
 Cost = tuple[int, int, int, int, int]
@@ -76,8 +80,9 @@ class Layout:
         return lost, len(self.destroy), destroyed, len(self.create), created
 
 
+@lru_cache(maxsize=64)
 def find_layout(
-    profiles: Sequence[MigProfile], current: Sequence[GpuInstance], wanted: Sequence[tuple[DeviceName, int]]
+    profiles: tuple[MigProfile, ...], current: tuple[GpuInstance, ...], wanted: tuple[tuple[DeviceName, int], ...]
 ) -> Layout:
     """The best layout for ``wanted`` on a GPU that offers ``profiles`` and holds ``current``. Raises NoLayoutError.
 
@@ -189,12 +194,12 @@ def _place(
     needs = sorted(needs, key=lambda n: -n[0].size)
     there = {(i.profile, i.start): i for i in current}
     options = [_options(profile, len(bins), there) for profile, bins in needs]
+    parts = sorted(len(i.compute) for i in current)
     total = sum(len(bins) for _profile, bins in needs)
-    most = [max((kept for _starts, _mask, kept in o), default=0) for o in options]
 
     def descend(depth: int, mask: int, kept: int, chosen: list[tuple[int, ...]]) -> None:
         nonlocal best
-        if best is not None and _least_cost(current, total, kept + sum(most[depth:])) >= best.cost:
+        if best is not None and _least_cost(parts, total, kept + _most(options[depth:], mask)) >= best.cost:
             return
         if depth == len(needs):
             layout = _layout(needs, chosen, there)
@@ -208,15 +213,21 @@ def _place(
     return best
 
 
-def _least_cost(current: Sequence[GpuInstance], total: int, kept: int) -> Cost:
-    """No layout that keeps at most ``kept`` instances costs less: the others go, at best the smallest ones."""
-    gone = len(current) - kept
-    return 0, gone, sum(sorted(len(i.compute) for i in current)[:gone]), total - kept, 0
+def _most(options: Sequence[Sequence[Option]], mask: int) -> int:
+    """At most so many instances can still be kept: each profile's best choice that leaves ``mask`` alone."""
+    return sum(next((reused for _starts, taken, reused in o if not taken & mask), 0) for o in options)
 
 
-def _options(
-    profile: MigProfile, count: int, there: dict[tuple[str, int], GpuInstance]
-) -> list[tuple[tuple[int, ...], int, int]]:
+def _least_cost(parts: Sequence[int], total: int, kept: int) -> Cost:
+    """No layout that keeps at most ``kept`` instances costs less: the others go, at best the smallest ones.
+
+    ``parts``: how many compute instances each instance has that is there now, fewest first.
+    """
+    gone = len(parts) - kept
+    return 0, gone, sum(parts[:gone]), total - kept, 0
+
+
+def _options(profile: MigProfile, count: int, there: dict[tuple[str, int], GpuInstance]) -> list[Option]:
     """Legal sets of ``count`` starts as (starts, mask of units, instances reused); those that keep the most first.
 
     Among equals the highest starts come first, as the driver itself places on 7-slice boards.

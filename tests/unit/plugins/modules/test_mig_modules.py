@@ -221,6 +221,16 @@ def test_wish_is_saved_before_the_change_and_forgotten_on_removal(tmp_path: Path
     assert not host.layout(state="absent")["changed"]
 
 
+def test_removal_without_driver_forgets_the_wish(tmp_path: Path) -> None:
+    host = Host(tmp_path, "h100x1")
+    host.layout(selected_config="all-3g.40gb", at_boot=True)
+    with edit(host.box.state_path) as state:
+        state.driver = None
+    gone = host.layout(state="absent")
+    assert [f["severity"] for f in gone["findings"]] == ["warning"]
+    assert not host.wish_path().exists()
+
+
 def test_export_check_and_restore(tmp_path: Path) -> None:
     host = Host(tmp_path, "a100x1")
     host.want({"2g.10gb": 1, "3g.20gb": 1})

@@ -70,7 +70,7 @@ def test_every_layout_without_config_is_valid_and_fits(model):
     configs = parse_config(named_layouts([gpu(0, model.device_ids[0])]))
     assert len(configs) >= len(model.profiles) + 2
     for found in configs.values():
-        layout = find_layout(model.profiles, [], found[0].counts)
+        layout = find_layout(model.profiles, (), found[0].counts)
         assert len(layout.create) == sum(c for _n, c in found[0].counts)
 
 

@@ -27,7 +27,7 @@ WHOLE_UNITS = 8
 
 
 def wanted(counts):
-    return [(parse_device_name(name), count) for name, count in counts.items()]
+    return tuple((parse_device_name(name), count) for name, count in counts.items())
 
 
 def there(*places, busy=(), profiles=A100):
@@ -41,7 +41,7 @@ def there(*places, busy=(), profiles=A100):
         clients = (1000 + number,) if text in busy else ()
         compute = tuple(ComputeInstance(i, w, clients=clients) for i, w in enumerate(split))
         found.append(GpuInstance(number, name, slices, int(start), compute))
-    return found
+    return tuple(found)
 
 
 def result(layout):
@@ -70,7 +70,7 @@ FEASIBLE = {
 
 @pytest.mark.parametrize(("counts", "places"), FEASIBLE.values(), ids=FEASIBLE)
 def test_layout_on_an_empty_gpu(counts, places):
-    layout = find_layout(A100, [], wanted(counts))
+    layout = find_layout(A100, (), wanted(counts))
     assert layout.destroy == ()
     if places is not None:
         assert result(layout) == places
@@ -90,13 +90,13 @@ INFEASIBLE = {
 @pytest.mark.parametrize(("counts", "reason"), INFEASIBLE.values(), ids=INFEASIBLE)
 def test_impossible_layouts_say_why(counts, reason):
     with pytest.raises(NoLayoutError, match=reason):
-        find_layout(A100, [], wanted(counts))
+        find_layout(A100, (), wanted(counts))
 
 
 def test_engines_bind():
     a30 = find_model("20B7").profiles
     with pytest.raises(NoLayoutError, match="JPEG engines needed, the GPU has 1"):
-        find_layout(a30, [], wanted({"1g.6gb+me": 1, "2g.12gb+me": 1}))
+        find_layout(a30, (), wanted({"1g.6gb+me": 1, "2g.12gb+me": 1}))
 
 
 KEEPS = {
@@ -209,7 +209,7 @@ def test_random_wishes_are_refused_only_when_impossible(model):
         counts = {p.name: dice.randrange(1, p.count + 1) for p in chosen}
         possible = fewest_destroyed(model.profiles, [], counts) is not None
         try:
-            find_layout(model.profiles, [], wanted(counts))
+            find_layout(model.profiles, (), wanted(counts))
         except NoLayoutError:
             assert not possible
         else:
