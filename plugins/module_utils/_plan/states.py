@@ -24,6 +24,7 @@ from .._catalog.states import (
 
 Results = Mapping[str, Mapping[str, Any]]
 NO_ROLE = "this collection has no role for it yet"
+NO_GPU = "the host has no NVIDIA GPU"
 NEVER_RAN = "nothing was reported: the host was unreachable, or the run ended before"
 GOOD = (READY, DISABLED, IGNORED)
 
@@ -59,12 +60,15 @@ def _cell(host: str, row: State, results: Results, cluster_reason: str) -> HostS
 def _value(row: State, results: Results, cluster_reason: str) -> tuple[str, str]:
     if not row.role:
         return DISABLED, NO_ROLE
+    ignored = any(r["state"] == IGNORED for role, r in results.items() if role in HOST_ROLES)
+    if ignored and row.place == "cluster":
+        return IGNORED, NO_GPU
     if row.role in results:
         return str(results[row.role]["state"]), str(results[row.role].get("reason") or "")
     if not results:
         return ERROR, NEVER_RAN
-    if any(r["state"] == IGNORED for role, r in results.items() if role in HOST_ROLES):
-        return IGNORED, "the host has no NVIDIA GPU"
+    if ignored:
+        return IGNORED, NO_GPU
     if row.place == "cluster" and cluster_reason:
         return DISABLED, cluster_reason
     blocker = _blocker(results)
