@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import DeviceNode, HostRoot
-
 from trees.elf import shared_object
 from trees.ldcache import cache
 

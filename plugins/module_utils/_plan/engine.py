@@ -189,18 +189,22 @@ def undo(document: Document, owned: Iterable[Owned]) -> Document:
         parent = lookup(after, *row.key[:-1]) if row.key[:-1] else after
         if not isinstance(parent, dict) or row.key[-1] not in parent:
             continue
-        found = parent[row.key[-1]]
-        if isinstance(found, list) and isinstance(row.ours, list):
-            added = [x for x in row.ours if x not in (row.before or [])]
-            found = [x for x in found if x not in added]
-            parent[row.key[-1]] = found
-            if not found and row.before is None:
-                del parent[row.key[-1]]
-        elif found == row.ours and row.before is None:
+        back = _back(parent[row.key[-1]], row)
+        if back is None:
             del parent[row.key[-1]]
-        elif found == row.ours:
-            parent[row.key[-1]] = row.before
+        else:
+            parent[row.key[-1]] = back
     return prune(after, document)
+
+
+def _back(found: Any, row: Owned) -> Any:
+    """What a value that is now ``found`` goes back to; None for absent."""
+    if found == row.ours:
+        return row.before
+    if isinstance(found, list) and isinstance(row.ours, list):
+        before = row.before or []
+        return [x for x in found if x in before or x not in row.ours] + [x for x in before if x not in row.ours]
+    return found
 
 
 def prune(after: Document, before: Mapping[str, Any]) -> Document:

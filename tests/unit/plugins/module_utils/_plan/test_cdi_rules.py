@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_rules import (
     is_below,
     is_device_name,

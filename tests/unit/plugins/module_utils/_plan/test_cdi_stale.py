@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_host import Gpu, MigDevice
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_stale import SpecFacts, stale_because
 
@@ -22,7 +23,10 @@ def node(minor, major=195):
     return {"path": f"/dev/nvidia{minor}", "major": major, **({"minor": minor} if minor else {})}
 
 
-def spec(version="0.5.0", names=("0", "GPU-a"), nodes=(node(0),), hooks=(HOOK,)):
+FIRST = node(0)
+
+
+def spec(version="0.5.0", names=("0", "GPU-a"), nodes=(FIRST,), hooks=(HOOK,)):
     devices = [{"name": n, "containerEdits": {"deviceNodes": list(nodes)}} for n in names]
     mounts = [{"hostPath": LIBRARY, "containerPath": LIBRARY}]
     common = {"mounts": mounts, "hooks": list(hooks)}

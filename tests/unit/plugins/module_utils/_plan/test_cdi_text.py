@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import pytest
 import yaml
+
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_text import spec_text
 
 WORDS = [
-    "0", "0:1", "1:0", "12:34:56", "yes", "No", "null", "~", "", "on", "0x1", "1e3", ".5", ".inf", "a: b", "a #b", "- a", "--link",
-    "*", "&a", "!x", "{}", "[]", "%", "@a", "a:", "GPU-1", "../card0::/dev/dri/by-path/pci-0000:07:00.0-card", "A=b", "é", "2026-01-01",
+    "0", "0:1", "1:0", "12:34:56", "yes", "No", "null", "~", "", "on", "0x1", "1e3", ".5", ".inf", "a: b",
+    "a #b", "- a", "--link", "*", "&a", "!x", "{}", "[]", "%", "@a", "a:", "GPU-1",
+    "../card0::/dev/dri/by-path/pci-0000:07:00.0-card", "A=b", "é", "2026-01-01",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_wish import check_wish, make_wish
 
 PATHS = {

@@ -1,0 +1,28 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a running engine says through the CRI."""
+
+from __future__ import annotations
+
+import json
+
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.cri import CriStatus, parse_info, wait_for_handlers
+
+INFO = {
+    "status": {"conditions": [{"type": "RuntimeReady", "status": True}, {"type": "NetworkReady", "status": False}]},
+    "runtimeHandlers": [{"name": ""}, {"name": "nvidia"}],
+    "config": {"containerd": {"runtimes": {"runc": {}, "nvidia": {}}}},
+}
+
+
+def test_handlers_and_readiness():
+    assert parse_info(json.dumps(INFO)) == CriStatus(True, ("nvidia", "runc"))
+    assert parse_info("{}") == CriStatus(False)
+
+
+def test_waiting_ends_with_the_last_answer():
+    answers = [(1, "", "connection refused"), (0, json.dumps(INFO), "")]
+    assert wait_for_handlers(lambda args: answers.pop(0), "containerd", ["nvidia"], seconds=5).ready
+    status = wait_for_handlers(lambda args: (1, "", "connection refused\n"), "containerd", ["nvidia"], seconds=0)
+    assert status.error == "connection refused"

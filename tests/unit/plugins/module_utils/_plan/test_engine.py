@@ -1,0 +1,116 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the deciders of all engines share; Docker and CRI-O where the recorded cases say nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.crio import plan_crio
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.docker import plan_docker
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.engine import (
+    EngineState,
+    EngineWish,
+    Handler,
+    Owned,
+    differences,
+    merged,
+    undo,
+)
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.runtime import make_engine_wish
+
+DAEMON = "/etc/docker/daemon.json"
+NVIDIA = Handler("nvidia", "/usr/bin/nvidia-container-runtime")
+OPTIONS = {"state": "present", "set_as_default": False, "cdi_enabled": False}
+
+DIFFERENCES = {
+    "same": ({"a": {"b": 1}}, {"a": {"b": 1}}, []),
+    "leaf": ({"a": {"b": 1}}, {"a": {"b": 2}}, [(("a", "b"), 1, 2)]),
+    "new table": ({}, {"a": {"b": {"c": 1}}}, [(("a", "b", "c"), None, 1)]),
+    "new empty table": ({}, {"a": {}}, [(("a",), None, {})]),
+    "gone": ({"a": 1, "b": {"c": 2}}, {}, [(("a",), 1, None), (("b",), {"c": 2}, None)]),
+    "table in place of a value": ({"a": 1}, {"a": {"b": 2}}, [(("a",), 1, {"b": 2})]),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "rows"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_differences(before, after, rows):
+    assert list(differences(before, after)) == rows
+
+
+UNDO = {
+    "added": ({"a": {"b": 1}, "c": 2}, [(("a", "b"), None, 1)], {"c": 2}),
+    "changed": ({"a": 2}, [(("a",), 1, 2)], {"a": 1}),
+    "changed by somebody since": ({"a": 3}, [(("a",), 1, 2)], {"a": 3}),
+    "gone since": ({"c": 1}, [(("a",), 1, 2)], {"c": 1}),
+    "added to a list": ({"a": ["x", "ours", "later"]}, [(("a",), ["x"], ["x", "ours"])], {"a": ["x", "later"]}),
+    "a list of its own": ({"a": ["ours"]}, [(("a",), None, ["ours"])], {}),
+    "taken out of a list": ({"a": ["y"]}, [(("a",), ["x", "y"], ["y"])], {"a": ["x", "y"]}),
+}
+
+
+@pytest.mark.parametrize(("document", "rows", "after"), UNDO.values(), ids=UNDO)
+def test_undo(document, rows, after):
+    assert undo(document, [Owned("f", key, before, ours) for key, before, ours in rows]) == after
+
+
+def test_merged():
+    assert merged({"a": {"b": 1, "c": 2}, "d": 1}, {"a": {"c": 3}, "d": {"e": 1}}) == {
+        "a": {"b": 1, "c": 3},
+        "d": {"e": 1},
+    }
+
+
+def docker(**changes):
+    base = {"runtime": "docker", "state": "present", "config_path": DAEMON, "drop_in_path": "", "handlers": (NVIDIA,)}
+    return EngineWish(**{**base, **changes})
+
+
+def test_docker_keeps_arguments_of_the_runtime():
+    main = {"runtimes": {"nvidia": {"path": "/old", "runtimeArgs": ["--x"]}}}
+    after = plan_docker(docker(), EngineState(main)).file(DAEMON).after
+    assert after["runtimes"]["nvidia"] == {"path": NVIDIA.path, "runtimeArgs": ["--x"]}
+
+
+def test_docker_gets_its_default_back():
+    main = {"default-runtime": "nvidia", "runtimes": {"nvidia": {"path": NVIDIA.path, "args": []}}}
+    owned = (Owned(DAEMON, ("default-runtime",), "kata", "nvidia"),)
+    assert plan_docker(docker(), EngineState(main, owned=owned)).file(DAEMON).after["default-runtime"] == "kata"
+    assert "default-runtime" not in plan_docker(docker(), EngineState(main)).file(DAEMON).after
+
+
+def test_docker_with_odd_types_is_an_error():
+    plan = plan_docker(docker(), EngineState({"runtimes": "x"}))
+    assert [f.id for f in plan.plan.findings] == ["GPU-CTR-102"]
+
+
+def test_docker_file_that_was_ours_goes():
+    owned = (Owned(DAEMON, (), None, "present"), Owned(DAEMON, ("runtimes", "nvidia", "path"), None, NVIDIA.path))
+    main = {"runtimes": {"nvidia": {"path": NVIDIA.path}}}
+    assert plan_docker(docker(state="absent"), EngineState(main, owned=owned)).file(DAEMON).after is None
+    assert plan_docker(docker(state="absent"), EngineState(main)).file(DAEMON).after == {}
+
+
+def test_crio_edits_the_main_file_where_no_drop_in_is_wanted():
+    wish = docker(runtime="crio", config_path="/etc/crio/crio.conf")
+    vm = {"runtime_path": "/k", "runtime_type": "vm"}
+    main = {"crio": {"runtime": {"default_runtime": "kata", "runtimes": {"kata": vm}}}}
+    after = plan_crio(wish, EngineState(main, source=main)).file("/etc/crio/crio.conf").after
+    assert after["crio"]["runtime"]["runtimes"]["nvidia"] == {"runtime_path": NVIDIA.path, "runtime_type": "oci"}
+    assert after["crio"]["runtime"]["runtimes"]["kata"] == vm
+
+
+HANDLERS = {
+    "default": ({}, [], ["nvidia"]),
+    "with the programs of all three": ({}, [".cdi", ".legacy"], ["nvidia", "nvidia-cdi", "nvidia-legacy"]),
+    "short form": ({"runtime_name": "gpu"}, [".cdi"], ["gpu"]),
+    "list": ({"handlers": [{"name": "a", "path": "/a"}, {"name": "b"}]}, [".cdi"], ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize(("options", "endings", "names"), HANDLERS.values(), ids=HANDLERS)
+def test_handlers(options, endings, names):
+    there = {f"{NVIDIA.path}{e}" for e in endings}
+    wish = make_engine_wish({**OPTIONS, "runtime": "containerd", **options}, programs=there.__contains__)
+    assert list(wish.names) == names

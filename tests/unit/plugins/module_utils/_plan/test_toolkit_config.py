@@ -1,0 +1,83 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The toolkit's config.toml."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.engine import Owned
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.toolkit_config import (
+    ConfigState,
+    cast_settings,
+    plan_toolkit_config,
+)
+
+PATH = "/etc/nvidia-container-runtime/config.toml"
+MODE = "nvidia-container-runtime.mode"
+DOCUMENT = {"disable-require": False, "nvidia-container-runtime": {"mode": "auto"}}
+
+# settings, document -> after (None: no step)
+CASES = {
+    "as wanted": ({MODE: "auto"}, DOCUMENT, None),
+    "changed": ({MODE: "cdi"}, DOCUMENT, {**DOCUMENT, "nvidia-container-runtime": {"mode": "cdi"}}),
+    "text for a truth value": ({"disable-require": "yes"}, DOCUMENT, {**DOCUMENT, "disable-require": True}),
+    "removed with its table": ({MODE: None}, DOCUMENT, {"disable-require": False}),
+    "no file": ({MODE: "cdi"}, None, {"nvidia-container-runtime": {"mode": "cdi"}}),
+    "no file, nothing wanted": ({}, None, None),
+    "list with colons": (
+        {"nvidia-container-runtime.runtimes": "runc:crun"},
+        {},
+        {"nvidia-container-runtime": {"runtimes": ["runc", "crun"]}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "document", "after"), CASES.values(), ids=CASES)
+def test_settings(settings, document, after):
+    plan = plan_toolkit_config(PATH, "present", settings, ConfigState(document))
+    assert [f.after for f in plan.files] == ([] if after is None else [after])
+
+
+REFUSED = {
+    "no such mode": {MODE: "magic"},
+    "no truth value": {"disable-require": "perhaps"},
+    "no list": {"nvidia-container-runtime.runtimes": 3},
+    "ldconfig of the container": {"nvidia-container-cli.ldconfig": "/sbin/ldconfig"},
+}
+
+
+@pytest.mark.parametrize("settings", REFUSED.values(), ids=REFUSED)
+def test_refused(settings):
+    plan = plan_toolkit_config(PATH, "present", settings, ConfigState(DOCUMENT)).plan
+    assert plan.blocked
+    assert plan.steps == ()
+
+
+def test_ldconfig_of_the_container_where_it_is_allowed():
+    settings = {"nvidia-container-cli.ldconfig": "/x", "features.allow-ldconfig-from-container": True}
+    assert not plan_toolkit_config(PATH, "present", settings, ConfigState({})).plan.blocked
+
+
+def test_unknown_key_is_set_and_told():
+    values, findings = cast_settings({"future.key": 1})
+    assert values == {"future.key": 1}
+    assert [f.severity for f in findings] == ["warning"]
+
+
+OWNED = (Owned(PATH, ("nvidia-container-runtime", "mode"), "auto", "cdi"),)
+
+
+def test_what_is_wanted_no_longer_goes_back():
+    state = ConfigState({"nvidia-container-runtime": {"mode": "cdi"}}, owned=OWNED)
+    assert plan_toolkit_config(PATH, "present", {}, state).files[0].after == {
+        "nvidia-container-runtime": {"mode": "auto"}
+    }
+    assert plan_toolkit_config(PATH, "absent", {}, state).files[0].after == {
+        "nvidia-container-runtime": {"mode": "auto"}
+    }
+
+
+def test_broken_file_is_an_error():
+    assert plan_toolkit_config(PATH, "present", {}, ConfigState(None, "line 3")).plan.blocked
