@@ -36,7 +36,7 @@ READY_SECONDS = 60
 
 
 class NodeNotReady(Exception):
-    """A node did not become Ready in time; the text has the reason that Kubernetes gives and what the units said last."""
+    """A node did not become Ready in time; the text has Kubernetes' reason and what the units said last."""
 
 
 def layer() -> Path:
@@ -62,7 +62,7 @@ def wait_ready(plane: ControlPlane, host: Host, seconds: float = READY_SECONDS) 
     deadline = time.monotonic() + seconds
     while (reason := _not_ready(plane, host)) is not None:
         if time.monotonic() > deadline:
-            journal = host.shell("journalctl --no-pager -n 20 -o cat -u lab-mounts -u containerd -u lab-images -u kubelet")
+            journal = host.shell("journalctl --no-pager -n 20 -o cat -u containerd -u lab-images -u kubelet")
             raise NodeNotReady(f"Node {host.name} is not Ready after {seconds:.0f} s: {reason}\n{journal}")
         time.sleep(0.3)
 
