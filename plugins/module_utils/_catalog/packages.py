@@ -101,6 +101,16 @@ TOOLKIT_PACKAGES = {
 TOOLKIT_PROGRAMS_PACKAGE = "nvidia-container-toolkit-base"
 
 
+def other_flavour_packages(distribution: str, *, branch: int, flavour: str) -> tuple[str, ...]:
+    """Packages that bring or want the other kernel modules: they have to go where ``flavour`` comes."""
+    rows = [r for r in DRIVER_PACKAGES if r.distribution == distribution]
+    wanted = {name for r in rows if r.flavour == flavour for name in r.names}
+    others = (
+        name.format(branch=branch) for r in rows if r.flavour != flavour for name in r.names if name not in wanted
+    )
+    return tuple(dict.fromkeys(others))
+
+
 def driver_packages(distribution: str, *, branch: int, flavour: str, package_set: str) -> DriverPackages | None:
     """The row for a distribution, branch and flavour, or None where there is none."""
     for row in DRIVER_PACKAGES:

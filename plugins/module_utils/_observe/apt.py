@@ -46,10 +46,10 @@ class AptState:
         _status, text, errors = self._run(["apt-get", *self.options, "update"])
         self.complaints = "\n".join(COMPLAINT.findall(f"{text}\n{errors}"))
 
-    def install(self, packages: Sequence[str]) -> Resolution:
-        """What ``apt-get install`` of names or name=version would do; held packages may change."""
+    def install(self, packages: Sequence[str], *, without: Sequence[str] = ()) -> Resolution:
+        """What ``apt-get install`` of names would do where ``without`` has to go; held packages may change."""
         flags = ["--no-install-recommends", "--allow-change-held-packages", "--allow-downgrades"]
-        return self._simulate(["install", *flags, *packages])
+        return self._simulate(["install", *flags, *packages, *(f"{name}-" for name in without)])
 
     def versions(self, package: str) -> tuple[str, ...]:
         """The versions of a package that the repositories offer, newest first."""

@@ -19,7 +19,9 @@ def ask_apt(host: HostRoot, run: Run, ask: Ask) -> Answer:
             return Answer(state.removal(ask.packages), taken=state.dependants(ask.packages))
         key = _add_repository(state, ask)
         state.update()
-        return Answer(state.install(ask.packages), key=key, versions=state.versions(ask.kernel_package))
+        return Answer(
+            state.install(ask.packages, without=ask.without), key=key, versions=state.versions(ask.kernel_package)
+        )
 
 
 def _add_repository(state: AptState, ask: Ask) -> str | None:

@@ -15,7 +15,8 @@ from .repository import Repository
 class Ask:
     """What has to be asked of apt first: what ``install`` or ``remove`` of ``packages`` would do.
 
-    ``pin`` is the preferences text to ask under; ``kernel_package`` the one whose versions a message would list.
+    ``pin`` is the preferences text to ask under; ``kernel_package`` the one whose versions a message would list;
+    ``without``: what has to go when ``packages`` come.
     """
 
     kind: str
@@ -23,6 +24,7 @@ class Ask:
     repository: Repository
     pin: str = ""
     kernel_package: str = ""
+    without: tuple[str, ...] = ()
     needs_key: bool = False
 
 

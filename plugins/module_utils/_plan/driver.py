@@ -144,11 +144,13 @@ class _Present:
         self.set = package_set(wish, host, flavour)
         self.kernel_package = names.KERNEL_PACKAGES[flavour]
         self.lacking = lacking(self.set, host.packages)
+        others = names.other_flavour_packages(host.os.id, branch=wish.branch, flavour=flavour)
+        self.others = tuple(n for n in others if n in host.packages)
         self.needs_key = host.key != repository.key_fingerprint
 
     def decide(self, found: tuple[Any, ...]) -> DriverDecision:
         """Asks first where packages or the key lack; then all the work in the order in which it has to be done."""
-        if self.answer is None and (self.lacking or self.needs_key):
+        if self.answer is None and (self.lacking or self.others or self.needs_key):
             return DriverDecision(Work(findings=found), ask=self._ask(), flavour=self.flavour)
         resolution = self.answer.resolution if self.answer else Resolution({})
         found += self._problems(resolution)
@@ -163,7 +165,8 @@ class _Present:
     def _ask(self) -> Ask:
         return Ask(
             kind="install",
-            packages=self.lacking,
+            packages=self.set.names + self.set.others if self.others else self.lacking,
+            without=self.others,
             repository=self.repository,
             pin=render_pin(self.set.patterns, pin_version(replace(self.set, hold=False), self.set.prefix) or ""),
             kernel_package=self.kernel_package,
@@ -176,7 +179,7 @@ class _Present:
         return upstream_version(found)
 
     def _problems(self, resolution: Resolution) -> tuple[Any, ...]:
-        if not self.lacking or self.answer is None:
+        if not (self.lacking or self.others) or self.answer is None:
             return ()
         if resolution.error:
             return (

@@ -120,28 +120,18 @@ def plan_pin(wanted: PackageSet, version: str, *, found: str | None, owned: Iter
 def plan_packages(
     wanted: PackageSet, packages: Mapping[str, Package], *, resolution: Resolution, disrupts: str
 ) -> Work:
-    """One transaction of apt for all that is lacking; held packages that change are released before.
+    """What apt answered, as work; held packages that change are released before.
 
     Records every package that was not there before. apt's index is read again: the version was chosen from a fresh one.
+    What has to go goes first and may take packages with it that stay wanted, so then all of the set is asked for.
     """
     names = lacking(wanted, packages)
-    if not names:
+    if not names and not resolution.remove:
         return Work()
     versions = resolution.install
-    steps = [_install(name, packages.get(name), versions.get(name, ""), disrupts) for name in names]
-    steps += [
-        Step(
-            "remove",
-            name,
-            packages[name].version if name in packages else None,
-            None,
-            f"{names[0]} excludes it",
-            disrupts,
-        )
-        for name in resolution.remove
-    ]
+    asked = (*wanted.names, *wanted.others) if resolution.remove else names
     args = {
-        "name": [f"{n}={versions[n]}" if n in wanted.names and n in versions else n for n in names],
+        "name": [f"{n}={_version(n, versions, packages)}" if n in wanted.names else n for n in asked],
         "state": "present",
         "update_cache": True,
         "allow_downgrade": any(n in packages for n in names),
@@ -150,7 +140,23 @@ def plan_packages(
     objects = {f"package:{n}": (None, v) for n, v in versions.items() if n not in packages}
     changing = tuple(n for n in (*versions, *resolution.remove) if n in packages and packages[n].held)
     release = select(changing, "install", action="unhold", reason="its version changes now")
-    return join_work([release, Work(tuple(steps), (Call(APT, args),), objects=objects)])
+    steps = tuple(_install(name, packages.get(name), versions.get(name, ""), disrupts) for name in names)
+    install = Work(steps, (Call(APT, args),), objects=objects)
+    return join_work([release, _make_way(resolution.remove, packages, disrupts), install])
+
+
+def _version(name: str, versions: Mapping[str, str], packages: Mapping[str, Package]) -> str:
+    return versions[name] if name in versions else packages[name].version
+
+
+def _make_way(names: Sequence[str], packages: Mapping[str, Package], disrupts: str) -> Work:
+    """Removes what excludes the packages that come; apt's module cannot do both in one call."""
+    if not names:
+        return Work()
+    reason = "it excludes what is wanted"
+    steps = tuple(Step("remove", n, packages[n].version, None, reason, disrupts) for n in names if n in packages)
+    args = {"name": list(names), "state": "absent", "autoremove": False, "purge": False, "lock_timeout": LOCK_SECONDS}
+    return Work(steps, (Call(APT, args),))
 
 
 def _install(name: str, found: Package | None, version: str, disrupts: str) -> Step:

@@ -338,6 +338,22 @@ def test_nouveau_means_reboot_and_no_loading():
     assert f"enable {UNIT}" in steps(decision)
 
 
+def test_another_flavour_makes_way_first_and_asks_for_all_of_the_set():
+    old = {n: package(n, held=True) for n in ("nvidia-kernel-dkms", "cuda-drivers")}
+    kept = {n: p for n, p in READY.packages.items() if n != "nvidia-kernel-open-dkms"}
+    host = replace(READY, packages={**kept, **old}, owned=(*READY.owned, *(f"hold:{n}" for n in old)))
+    ask = decide_driver(WISH, host).ask
+    assert (ask.packages, ask.without) == (NAMES, ("nvidia-kernel-dkms", "cuda-drivers"))
+    answer = Answer(Resolution({"nvidia-kernel-open-dkms": "595.71.05-1"}, ("cuda-drivers", "nvidia-kernel-dkms")))
+    decision = decide_driver(WISH, host, answer=answer)
+    done = steps(decision)
+    assert done.index("remove nvidia-kernel-dkms") < done.index("install nvidia-kernel-open-dkms")
+    assert done.index("unhold cuda-drivers") < done.index("remove cuda-drivers")
+    apt = [c.args for c in decision.work.calls if c.module == "ansible.builtin.apt"]
+    assert [a["state"] for a in apt] == ["absent", "present"]
+    assert apt[1]["name"] == [f"{n}=595.71.05-1" for n in NAMES]
+
+
 def test_a_release_with_a_known_fault_is_a_warning():
     answer = Answer(Resolution(dict.fromkeys((*NAMES, HEADERS), "570.158.01-1")), key="KEY", versions=("570.158.01-1",))
     decision = decide_driver(replace(WISH, version="570.158.01", branch=570), BARE, answer=answer)
