@@ -12,8 +12,8 @@ short_description: Write or remove a CDI spec for NVIDIA GPUs
 version_added: 0.1.0
 description:
   - Writes the file from which container engines learn what a GPU needs in a container (Container Device Interface).
-  - Makes it natively, with the content of C(nvidia-ctk cdi generate) 1.20 for the same host. No program of the toolkit is needed for that,
-    but the hooks in the spec are C(nvidia-cdi-hook).
+  - Makes it natively, with the content of C(nvidia-ctk cdi generate) 1.20 for the same host. No program of the
+    toolkit is needed for that, but the hooks in the spec are C(nvidia-cdi-hook).
   - GPUs and MIG devices come from NVML, device numbers from C(/dev), everything else from the driver's files.
   - Says why the spec that was found does not fit the host any more (RV(stale_because)).
 options:
@@ -48,7 +48,9 @@ options:
     type: str
     default: gpu
   device_name_strategies:
-    description: How devices are named (V(index), V(uuid), V(type-index)). With several, each device is listed under several names.
+    description:
+      - How devices are named (V(index), V(uuid), V(type-index)). With several, each device is listed under
+        several names.
     type: list
     elements: str
     default: [index, uuid]
@@ -63,8 +65,8 @@ options:
     default: true
   hooks:
     description:
-      - V(program) writes hooks of O(hook_path). V(none) writes none, so that the toolkit's program is not needed on the host.
-        Containers then need their own library links and loader cache.
+      - V(program) writes hooks of O(hook_path). V(none) writes none, so that the toolkit's program is not needed
+        on the host. Containers then need their own library links and loader cache.
     type: str
     choices: [program, none]
     default: program
@@ -133,14 +135,15 @@ options:
     type: str
   at_boot:
     description:
-      - Whether these options are saved in C(/var/lib/gpu-fleet/cdi/wish.yaml), so that C(gpu-fleet-cdi.service) writes the same spec at boot
-        and after a change of the driver.
+      - Whether these options are saved in C(/var/lib/gpu-fleet/cdi/wish.yaml), so that C(gpu-fleet-cdi.service)
+        writes the same spec at boot and after a change of the driver.
     type: bool
     default: false
   refresh:
     description:
-      - Who writes the spec when the driver changes. V(fleet) masks the units C(nvidia-cdi-refresh) of NVIDIA's packages and remembers that.
-        V(nvidia) takes such masks back, writes no spec and forgets the options of O(at_boot), so that these units own O(path).
+      - Who writes the spec when the driver changes. V(fleet) masks the units C(nvidia-cdi-refresh) of NVIDIA's
+        packages and remembers that. V(nvidia) takes such masks back, writes no spec and forgets the options of
+        O(at_boot), so that these units own O(path).
       - Without it the units stay as they are. O(state=absent) takes masks back where this is set.
     type: str
     choices: [fleet, nvidia]
@@ -201,8 +204,9 @@ specs:
           env: [NVIDIA_CTK_LIBCUDA_DIR=/usr/lib/x86_64-linux-gnu, NVIDIA_VISIBLE_DEVICES=void]
 stale_because:
   description:
-    - Why the spec that was found before did not fit the host. RV(stale_because[].reason) is one of C(driver_version), C(device_major),
-      C(device_missing), C(mig_layout), C(hook_missing), C(library_missing), C(spec_version).
+    - Why the spec that was found before did not fit the host. RV(stale_because[].reason) is one of
+      C(driver_version), C(device_major), C(device_missing), C(mig_layout), C(hook_missing), C(library_missing),
+      C(spec_version).
   type: list
   elements: dict
   returned: always

@@ -30,16 +30,20 @@ options:
     default: present
   config_path:
     description:
-      - The engine's configuration file. The default is C(/etc/containerd/config.toml), C(/etc/crio/crio.conf) or C(/etc/docker/daemon.json).
+      - The engine's configuration file. The default is C(/etc/containerd/config.toml), C(/etc/crio/crio.conf) or
+        C(/etc/docker/daemon.json).
     type: path
   drop_in_path:
     description:
-      - File that gets the handlers. The default is C(/etc/containerd/conf.d/99-nvidia.toml) or C(/etc/crio/crio.conf.d/99-nvidia.toml).
-      - Empty to edit O(config_path) itself, which is also done with Docker and with version 1 of containerd's configuration.
+      - File that gets the handlers. The default is C(/etc/containerd/conf.d/99-nvidia.toml) or
+        C(/etc/crio/crio.conf.d/99-nvidia.toml).
+      - Empty to edit O(config_path) itself, which is also done with Docker and with version 1 of containerd's
+        configuration.
     type: str
   config_source:
     description:
-      - From where the handlers inherit options such as the cgroup driver, V(file) is O(config_path), V(command) what the engine says is in effect.
+      - From where the handlers inherit options such as the cgroup driver, V(file) is O(config_path), V(command)
+        what the engine says is in effect.
     type: str
     choices: [file, command]
     default: file
@@ -76,8 +80,9 @@ options:
     default: false
   prove_running:
     description:
-      - Whether to wait until the running engine says through the Container Runtime Interface (C(crictl info)) that it is ready and has the
-        handlers. Fails after O(prove_seconds). Needs C(crictl), and says so in RV(cri) where there is none.
+      - Whether to wait until the running engine says through the Container Runtime Interface (C(crictl info)) that
+        it is ready and has the handlers. Fails after O(prove_seconds). Needs C(crictl), and says so in RV(cri)
+        where there is none.
     type: bool
     default: false
   prove_seconds:
@@ -134,7 +139,8 @@ restart_required:
   sample: true
 effective:
   description:
-    - What is in effect for GPUs. RV(effective.source) is V(engine) where the engine said it, V(files) where it was read from its files.
+    - What is in effect for GPUs. RV(effective.source) is V(engine) where the engine said it, V(files) where it was
+      read from its files.
     - RV(effective.cdi_enabled) is null where nothing is said and the default of the engine's version holds.
   type: dict
   returned: always

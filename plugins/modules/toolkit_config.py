@@ -25,8 +25,8 @@ options:
     default: /etc/nvidia-container-runtime/config.toml
   settings:
     description:
-      - Dotted name of a key to its value, for example C(nvidia-container-runtime.mode). A null value removes the key, so that the
-        toolkit's default holds.
+      - Dotted name of a key to its value, for example C(nvidia-container-runtime.mode). A null value removes the
+        key, so that the toolkit's default holds.
       - Lists may be given as texts with colons between the parts.
       - A key that an earlier run has set, and that is not here any more, goes back to what it was.
     type: dict

@@ -13,7 +13,10 @@ ENTRY = struct.Struct("<iIIIQ")
 
 
 def cache(paths: Iterable[tuple[str, str]], *, with_old_table: bool = False) -> bytes:
-    """(path, machine) of every library -> the file's bytes. Entries of its old table point nowhere: nobody reads them."""
+    """(path, machine) of every library -> the file's bytes.
+
+    Entries of its old table point nowhere: nobody reads them.
+    """
     rows = list(paths)
     start = 48 + len(rows) * ENTRY.size
     strings, entries = b"", b""

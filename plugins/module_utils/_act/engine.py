@@ -1,7 +1,10 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes an engine's files, has the engine check them, and puts everything back if it refuses. Private to this collection."""
+"""Writes an engine's files, has the engine check them, and puts everything back if it refuses.
+
+Private to this collection.
+"""
 
 from __future__ import annotations
 

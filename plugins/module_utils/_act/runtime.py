@@ -1,7 +1,10 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Brings one container engine about: reads it, decides, writes its files, has it check them. Private to this collection."""
+"""Brings one container engine about: reads it, decides, writes its files, has it check them.
+
+Private to this collection.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ class Engine:
         return PLANNERS[self._wish.runtime](self._wish, state)
 
     def decide(self, state: EngineState, *, programs_may_come: bool = False) -> Plan:
-        """Steps and findings. ``programs_may_come``: check mode, in which an earlier step of the same run may bring them."""
+        """Steps and findings.
+
+        ``programs_may_come``: check mode, in which an earlier step of the same run may bring them.
+        """
         found = () if programs_may_come else missing_programs(self._wish, self._host.is_executable)
         return self.plan(state).plan.with_findings(found)
 

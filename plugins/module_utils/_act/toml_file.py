@@ -1,7 +1,10 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Edits TOML and JSON texts key by key, so that comments, order and unrelated keys survive. Private to this collection."""
+"""Edits TOML and JSON texts key by key, so that comments, order and unrelated keys survive.
+
+Private to this collection.
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Names of the user-space driver's files that containers get, and where they may be. Private to this collection.
 
-Source: NVIDIA driver README, "Listing of Installed Components", and what NVIDIA Container Toolkit 1.20.0 (2026-08) injects.
-A file that is not listed here does not reach a container, whatever the host has.
+Source: NVIDIA driver README, "Listing of Installed Components", and what NVIDIA Container Toolkit 1.20.0 (2026-08)
+injects. A file that is not listed here does not reach a container, whatever the host has.
 """
 
 from __future__ import annotations

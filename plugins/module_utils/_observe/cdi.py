@@ -40,7 +40,10 @@ class NvmlView:
 
 
 def read_cdi_host(host: HostRoot, wish: CdiWish, read_gpus: Callable[[], NvmlView]) -> CdiHost:
-    """Everything that the spec of ``wish`` needs. NVML is asked by ``read_gpus``, at most once, and only where it matters."""
+    """Everything that the spec of ``wish`` needs.
+
+    NVML is asked by ``read_gpus``, at most once, and only where it matters.
+    """
     nvml = NvmlView()
     mode = wish.mode
     if mode == "nvml" or (mode == "auto" and not _is_wsl(host)):

@@ -27,7 +27,8 @@ from .nvml import (
 # "NVIDIA H100 80GB HBM3 MIG 1c.3g.40gb+me": the profile is the end of a MIG device's name.
 PROFILE = re.compile(r" MIG (\S+)$")
 
-# NVML_GPU_INSTANCE_PROFILE_*_GFX (nvml.h), in the order 1, 2, 4 and 3 slices. Not every driver has them in the device's name.
+# NVML_GPU_INSTANCE_PROFILE_*_GFX (nvml.h), in the order 1, 2, 4 and 3 slices. Not every driver has them in the
+# device's name.
 GFX_PROFILES = (0x0A, 0x0B, 0x0C, 0x11)
 
 

@@ -64,7 +64,10 @@ def read_spec_facts(
     driver_version: str | None = None,
     gpus: tuple[Gpu, ...] | None = None,
 ) -> SpecFacts:
-    """The host's side of ``spec``. ``driver_version`` None: the one of the loaded module. ``gpus``: NVML's, if it was asked."""
+    """The host's side of ``spec``.
+
+    ``driver_version`` None: the one of the loaded module. ``gpus``: NVML's, if it was asked.
+    """
     edits = list(all_edits(spec))
     nodes = {n.get("hostPath") or n["path"] for e in edits for n in e.get("deviceNodes") or []}
     files = {m["hostPath"] for e in edits for m in e.get("mounts") or []}

@@ -62,12 +62,18 @@ def read_by_path_links(host: HostRoot, *, dev_root: str = "/") -> dict[str, str]
 
 
 def read_mig_minors(host: HostRoot) -> dict[str, int] | None:
-    """Capability (config, monitor, gpu0/gi1/access, gpu0/gi1/ci0/access) -> minor of its node; None without the file."""
+    """Capability (config, monitor, gpu0/gi1/access, gpu0/gi1/ci0/access) -> minor of its node.
+
+    None without the file.
+    """
     text = host.text(MIG_MINORS)
     return None if text is None else parse_mig_minors(text)
 
 
 def parse_mig_minors(text: str) -> dict[str, int]:
-    """See read_mig_minors. The GPU number in a name is the device minor, not the index. Lines of another form are no entries."""
+    """See read_mig_minors.
+
+    The GPU number in a name is the device minor, not the index. Lines of another form are no entries.
+    """
     rows = (line.split() for line in text.splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}

@@ -32,7 +32,8 @@ class Places:
 def read_driver_files(host: HostRoot, places: Places, *, version: str | None, explicit: bool = False) -> DriverFiles:
     """The files of the driver ``version``; None: of the loaded one, else of the newest that is there.
 
-    ``explicit``: also the loaders of EXPLICIT_LIBRARIES. Without any library, ``library_directories`` of the result is empty.
+    ``explicit``: also the loaders of EXPLICIT_LIBRARIES. Without any library, ``library_directories`` of the result
+    is empty.
     """
     libraries = Libraries(host, root=places.driver_root, search_paths=places.library_search_paths)
     version = version or _version(host, libraries)

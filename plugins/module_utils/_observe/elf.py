@@ -30,7 +30,10 @@ class NotElf(Exception):
 
 
 def read_soname(host: HostRoot, path: str) -> str | None:
-    """The SONAME of the library at ``path``, or None where it has none. Raises NotElf, and OSError where it is absent."""
+    """The SONAME of the library at ``path``, or None where it has none.
+
+    Raises NotElf, and OSError where it is absent.
+    """
     with open(host.where(path), "rb") as file:
         head = file.read(20)
         if head[:4] != b"\x7fELF":

@@ -1,7 +1,10 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads container engines: their files, what they themselves say is in effect, when they were started. Private to this collection."""
+"""Reads container engines: their files, what they themselves say is in effect, when they were started.
+
+Private to this collection.
+"""
 
 from __future__ import annotations
 

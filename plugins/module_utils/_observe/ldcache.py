@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reads /etc/ld.so.cache, the dynamic loader's list of libraries. Private to this collection.
 
-Format: glibc sysdeps/generic/dl-cache.h. Since glibc 2.32 only the new table is written; older files have an old table before it.
+Format: glibc sysdeps/generic/dl-cache.h. Since glibc 2.32 only the new table is written; older files have an old
+table before it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class LdCacheError(Exception):
 
 
 def read_ldcache(host: HostRoot, *, root: str = "/") -> list[str]:
-    """Paths of all 64-bit libraries in the cache below ``root``, each once, in the cache's order; empty without a cache.
+    """Paths of all 64-bit libraries in the cache below ``root``, each once, in its order; empty without a cache.
 
     Raises LdCacheError for a file that is none.
     """

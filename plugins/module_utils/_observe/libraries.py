@@ -21,7 +21,10 @@ VERSION_OF_LIBRARY = re.compile(r"lib(?:cuda|nvidia-ml)\.so\.(\d+\.\d+(?:\.\d+)?
 
 
 def find_files(host: HostRoot, directories: Iterable[str], pattern: str, *, root: str = "/") -> list[str]:
-    """Host paths of what matches ``pattern`` (a name, its last part with wildcards) and is no directory, in the order given."""
+    """Host paths of what matches ``pattern`` and is no directory, in the order given.
+
+    A pattern is a name whose last part may have wildcards.
+    """
     found = []
     for directory in dict.fromkeys(directories):
         place, name = posixpath.split(join(root, f"{directory}/{pattern}"))

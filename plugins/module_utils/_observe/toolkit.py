@@ -1,7 +1,10 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads the toolkit's configuration and the units by which NVIDIA's packages refresh CDI specs. Private to this collection."""
+"""Reads the toolkit's configuration and the units by which NVIDIA's packages refresh CDI specs.
+
+Private to this collection.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ def read_toolkit_config(host: HostRoot, path: str, *, toml: Any, owned: Iterable
 
 
 def read_mask(host: HostRoot, unit: str) -> str:
-    """What stands for ``unit`` in /etc/systemd/system: masked, link, file (a unit of the administrator or an old package) or none."""
+    """What stands for ``unit`` in /etc/systemd/system.
+
+    Masked, link, file (a unit of the administrator or an old package) or none.
+    """
     path = f"{OWN_UNITS}/{unit}"
     link = host.link(path)
     if link is not None:

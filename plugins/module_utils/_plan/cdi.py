@@ -34,7 +34,8 @@ class ExistingSpec:
 class CdiState:
     """Both sides: the wanted spec as this host gives it, and what is there.
 
-    ``host`` is None where it was not observed (removal). ``saved``: the options that the boot-time unit has for this path, or None.
+    ``host`` is None where it was not observed (removal). ``saved``: the options that the boot-time unit has for
+    this path, or None.
     """
 
     host: CdiHost | None

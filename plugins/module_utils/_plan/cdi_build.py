@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes a CDI spec of what was observed on a host. Private to this collection.
 
-Content and order are those of nvidia-ctk cdi generate 1.20.0, so that engines and the vendor's own tools see no difference.
+Content and order are those of nvidia-ctk cdi generate 1.20.0, so that engines and the vendor's own tools see no
+difference.
 """
 
 from __future__ import annotations

@@ -59,7 +59,8 @@ def library_links(libraries: Iterable[Library]) -> list[str]:
 def _links_of(library: Library) -> list[str]:
     directory, name = posixpath.split(library.path)
     links = []
-    # Programs open libcuda.so and libnvidia-opticalflow.so by these names, and GLVND libGLX_indirect.so.0, whatever the host has.
+    # Programs open libcuda.so and libnvidia-opticalflow.so by these names, and GLVND libGLX_indirect.so.0, whatever
+    # the host has.
     for pattern, target, link in (
         ("libcuda.so.*.*", "libcuda.so.1", "libcuda.so"),
         ("libGLX_nvidia.so.*.*", name, "libGLX_indirect.so.0"),

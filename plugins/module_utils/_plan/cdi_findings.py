@@ -25,7 +25,7 @@ def nvml_unavailable(error: str) -> Finding:
         wanted="NVML answers (libnvidia-ml.so.1 of the loaded driver)",
         found=f"NVML: {error}",
         remedy=(
-            "reboot, or reload the kernel modules with gpu.fleet.driver_modules: the loaded driver is not the installed one"
+            "reboot, or reload the modules with gpu.fleet.driver_modules: they are of another version"
             if mismatch
             else "load the driver with gpu.fleet.driver_modules (or: modprobe nvidia), then run this again"
         ),

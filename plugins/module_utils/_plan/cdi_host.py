@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a CDI spec is made of, as it was observed on a host. Private to this collection.
 
-``host_path`` is where the host has a thing, ``path`` where a container sees it; they differ by the driver or device root.
+``host_path`` is where the host has a thing, ``path`` where a container sees it; they differ by the driver or device
+root.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ class File:
 
 @dataclass(frozen=True)
 class Library:
-    """A library of the driver. ``soname`` is None for a file that is no ELF object; without a SONAME it is the file's name.
+    """A library of the driver.
+
+    ``soname`` is None for a file that is no ELF object; without a SONAME it is the file's name.
 
     ``links`` are the names of the symbolic links beside it on the host.
     """
@@ -58,8 +61,9 @@ class MigDevice:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU as NVML lists it; ``pci_address`` in the form of sysfs (0000:41:00.0), None where NVML has no PCI information.
+    """A GPU as NVML lists it.
 
+    ``pci_address`` in the form of sysfs (0000:41:00.0), None where NVML has no PCI information.
     ``coherent``: whether the GPU's memory is addressed coherently with the CPU's (ATS), None where NVML cannot say.
     """
 
@@ -92,7 +96,10 @@ class DriverFiles:
 
 @dataclass(frozen=True)
 class WslFiles:
-    """The driver that Windows lends to WSL 2: libdxcore.so, the files of the driver store that CUDA needs, and the rest of it."""
+    """The driver that Windows lends to WSL 2.
+
+    libdxcore.so, the files of the driver store that CUDA needs, and the rest of it.
+    """
 
     store: str | None
     dxcore: tuple[File, ...] = ()
@@ -104,9 +111,9 @@ class WslFiles:
 class CdiHost:
     """Everything that a spec of any mode may need.
 
-    ``nodes``: container path -> device node. ``drm``: PCI address -> names below its drm directory. ``by_path``: link path -> link text.
-    ``mig_minors``: lines of /proc/driver/nvidia-caps/mig-minors, None where the file is absent.
-    ``nvml_error``: why NVML could not be asked, None where it answered or was not needed.
+    ``nodes``: container path -> device node. ``drm``: PCI address -> names below its drm directory. ``by_path``:
+    link path -> link text. ``mig_minors``: lines of /proc/driver/nvidia-caps/mig-minors, None where the file is
+    absent. ``nvml_error``: why NVML could not be asked, None where it answered or was not needed.
     """
 
     mode: str

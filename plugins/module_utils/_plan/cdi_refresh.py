@@ -1,7 +1,9 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decides who writes /var/run/cdi/nvidia.yaml: this collection, or the units of NVIDIA's packages. Private to this collection.
+"""Decides who writes /var/run/cdi/nvidia.yaml: this collection, or the units of NVIDIA's packages.
+
+Private to this collection.
 
 Two generators of one file would overwrite each other with different options; NVIDIA's does not see MIG changes either
 (https://github.com/NVIDIA/nvidia-container-toolkit/issues/1828).
@@ -46,7 +48,7 @@ def _cannot_mask(unit: str) -> Finding:
     return Finding(
         id="GPU-CDI-115",
         severity="warning",
-        summary=f"{unit} is a file in /etc/systemd/system, which cannot be masked, so two generators write the same CDI spec",
+        summary=f"{unit} is a file in /etc/systemd/system, which cannot be masked, so both write one CDI spec",
         wanted=f"{unit} masked",
         found=f"/etc/systemd/system/{unit} (toolkit 1.18 and 1.19 put it there)",
         remedy="update the toolkit to 1.20, or set toolkit_cdi_refresh: nvidia",

@@ -47,9 +47,9 @@ class Stale:
 class SpecFacts:
     """The host's side of everything that a spec names.
 
-    ``nodes``: host path -> (major, minor), None where there is no such node. ``missing_files``: sources of mounts that are gone.
-    ``missing_hooks``: programs of hooks that are gone. ``driver_version``: of the loaded driver, None where none is loaded.
-    ``gpus``: as NVML lists them, None where it was not asked or did not answer.
+    ``nodes``: host path -> (major, minor), None where there is no such node. ``missing_files``: sources of mounts
+    that are gone. ``missing_hooks``: programs of hooks that are gone. ``driver_version``: of the loaded driver,
+    None where none is loaded. ``gpus``: as NVML lists them, None where it was not asked or did not answer.
     """
 
     driver_version: str | None = None

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-# Texts that no YAML reader, of 1.1 or 1.2, takes for anything but a string; all others are quoted (0, 1:0, yes, null ...).
+# Texts that no YAML reader, of 1.1 or 1.2, takes for anything but a string; all others are quoted (0, 1:0, yes,
+# null ...).
 PLAIN = re.compile(r"(?:\.{0,2}/|[A-Za-z])[A-Za-z0-9/_.@=-]*(::?[A-Za-z0-9/_.@=-]+)*$")
 NOT_PLAIN = re.compile(r"(y|n|yes|no|on|off|true|false|null|none|\.nan|\.inf)$", re.IGNORECASE)
 

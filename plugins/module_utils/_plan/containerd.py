@@ -93,7 +93,10 @@ def plugin_name(version: int) -> str:
 
 
 def handlers_of(document: Document | None) -> dict[str, str]:
-    """Name -> program of all runtime handlers of a configuration; empty text where the type decides about the program."""
+    """Name -> program of all runtime handlers of a configuration.
+
+    Empty text where the type decides about the program.
+    """
     runtimes = lookup(document, "plugins", plugin_name(config_version(document)), "containerd", "runtimes") or {}
     return {
         name: str(lookup(entry, "options", "BinaryName") or lookup(entry, "options", "Runtime") or "")
@@ -169,7 +172,10 @@ def _template(containerd: Document, wish: EngineWish) -> Document | None:
 
 
 def _built_in(state: EngineState, version: int) -> Document:
-    """What the engine has without any file: the handlers inherit it where the files say nothing, SystemdCgroup above all."""
+    """What the engine has without any file.
+
+    The handlers inherit it where the files say nothing, SystemdCgroup above all.
+    """
     if plugin_name(config_version(state.dumped)) != plugin_name(version):
         return {}
     return _without_zeros(lookup(state.dumped, "plugins", plugin_name(version), "containerd") or {})

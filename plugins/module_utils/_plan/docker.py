@@ -45,7 +45,10 @@ def plan_docker(wish: EngineWish, state: EngineState) -> EnginePlan:
 
 
 def effective(document: Document | None) -> dict[str, Any]:
-    """What a configuration amounts to for GPUs. ``cdi_enabled`` None: not said, the version's default holds (on from 28.2)."""
+    """What a configuration amounts to for GPUs.
+
+    ``cdi_enabled`` None: not said, the version's default holds (on from 28.2).
+    """
     entries = lookup(document, "runtimes") or {}
     return {
         "handlers": {n: str(e.get("path", "")) for n, e in entries.items() if isinstance(e, dict)},

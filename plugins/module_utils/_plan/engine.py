@@ -1,7 +1,10 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the deciders of all container engines share: options, files before and after, steps. Private to this collection."""
+"""What the deciders of all container engines share: options, files before and after, steps.
+
+Private to this collection.
+"""
 
 from __future__ import annotations
 
@@ -76,10 +79,12 @@ class Owned:
 
 @dataclass(frozen=True)
 class EngineState:
-    """An engine's files, parsed. None for a file that is absent; ``errors`` has a sentence for each that cannot be parsed.
+    """An engine's files, parsed.
 
-    ``source`` is the configuration from which options are inherited: the main file, or what the engine says is in effect.
-    ``dumped`` is what the engine says where it can be asked, whatever the source.
+    None for a file that is absent; ``errors`` has a sentence for each that cannot be parsed.
+
+    ``source`` is the configuration from which options are inherited: the main file, or what the engine says is in
+    effect. ``dumped`` is what the engine says where it can be asked, whatever the source.
     """
 
     main: Document | None

@@ -14,7 +14,10 @@ FIRST_VERSION = (4, 1)
 
 
 def judge_podman(version: str | None, hooks: Sequence[str]) -> Plan:
-    """``version`` as podman --version says, None where it was not asked; ``hooks``: leftover OCI hook files of NVIDIA."""
+    """``version`` as podman --version says, None where it was not asked.
+
+    ``hooks``: leftover OCI hook files of NVIDIA.
+    """
     findings = [_leftover(path) for path in hooks]
     parts = tuple(int(p) for p in (version or "").split(".")[:2] if p.isdigit())
     if version is not None and parts < FIRST_VERSION:

@@ -56,7 +56,8 @@ def make_engine_wish(options: Mapping[str, Any], *, programs: Callable[[str], bo
 
 def effective_of(wish: EngineWish, state: EngineState) -> dict[str, Any]:
     """What is in effect: as the engine says, else as its files laid over each other say."""
-    # A dump spells everything out: a switch that it lacks does not exist, and a containerd of version 3 on has CDI then.
+    # A dump spells everything out: a switch that it lacks does not exist, and a containerd of version 3 on has CDI
+    # then.
     document = state.dumped if state.dumped is not None else merged(state.main or {}, state.drop_in or {})
     found = EFFECTIVE[wish.runtime](document)
     if state.dumped is not None and found["cdi_enabled"] is None:
