@@ -105,6 +105,7 @@ from ..module_utils._plan.modules import (
     in_order,
     is_stale,
     plan_modules,
+    uncounted_references,
 )
 
 OPTIONS: dict[str, Any] = {
@@ -132,6 +133,7 @@ class Task:
         self.wanted = in_order(params["modules"])
         self.host = HostRoot(params["host_root"])
         self.stopped: tuple[str, ...] = ()
+        self.unloaded: list[str] = []
 
     def observe(self) -> ModuleHost:
         """Modules, nodes, links, and where needed holders."""
@@ -145,18 +147,35 @@ class Task:
         """One step. Services that hold the driver are stopped before the first unloading."""
         if step.action == "unload" and not self.stopped:
             self.stopped = stop_clients(run)
+            self._refuse_if_used()
         if step.target == DEV_CHAR:
             settle(run, self.observe, wanted=self.wanted, links=self.links)
         else:
             apply_step(run, step)
+        if step.action == "unload":
+            self.unloaded.append(step.target)
+
+    def _refuse_if_used(self) -> None:
+        """The kernel's own count, before the first module goes: not every user is seen in /proc/<pid>/fd."""
+        users = uncounted_references(self.observe().modules)
+        if users:
+            raise ModuleError(f"{users}; nothing was unloaded: end what uses the GPUs, or reboot the host")
 
     def bring_about(self, module: AnsibleModule) -> dict[str, Any]:
-        """The result. What was stopped is started again, whatever happened, unless the driver is to stay away."""
+        """The result. What was stopped is started again, unless the driver is to stay away."""
         try:
-            return bring_about(module, observe=self.observe, decide=self.decide, act=self.act, returns=returns)
-        finally:
-            if self.state == RELOADED:
-                start_clients(run, self.stopped)
+            result = bring_about(module, observe=self.observe, decide=self.decide, act=self.act, returns=returns)
+        except ModuleError as error:
+            raise ModuleError(f"{error}{self._restore()}") from error
+        if self.state == RELOADED:
+            start_clients(run, self.stopped)
+        return result
+
+    def _restore(self) -> str:
+        """Loads again what was unloaded and starts what was stopped; what of that failed, as the end of a message."""
+        left = [name for name in reversed(self.unloaded) if run(["modprobe", name])[0] != 0]
+        left += [unit for unit in self.stopped if run(["systemctl", "start", unit])[0] != 0]
+        return f"; could not be brought back: {', '.join(left)}" if left else "; everything is as it was"
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ class ModuleError(Exception):
 REMEDIES = (
     ("Key was rejected by service", "Secure Boot refuses the module's key: enroll it with mokutil --import and reboot"),
     ("No such device", "the driver drives no GPU of this host: journalctl -k --grep NVRM says why"),
+    ("could not remove", "something uses it: lsmod and fuser -v /dev/nvidia* name it"),
     ("is in use", "something uses it: lsmod and fuser -v /dev/nvidia* name it"),
     ("not found", "depmod did not list it: dkms status; depmod"),
 )

@@ -61,6 +61,12 @@ def is_stale(host: ModuleHost) -> bool:
     return (host.loaded.version, host.loaded.flavour) != (host.on_disk.version, host.on_disk.flavour)
 
 
+def uncounted_references(modules: Mapping[str, LoadedModule]) -> str:
+    """Modules of the driver with references that no other module explains: processes, the console. '' for none."""
+    held = ((m, m.references - len(m.users)) for n, m in modules.items() if ALIASES.get(n, n) in ORDER)
+    return ", ".join(f"{m.name} has {count} references of processes or the console" for m, count in held if count > 0)
+
+
 def blockers(holders: Iterable[Holder]) -> tuple[Holder, ...]:
     """Holders that are not services which may be stopped and started again."""
     return tuple(h for h in holders if h.name not in CLIENTS)

@@ -15,6 +15,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import (
     ModuleHost,
     in_order,
     plan_modules,
+    uncounted_references,
     wanted_links,
 )
 
@@ -83,6 +84,18 @@ def test_unloading_disrupts_gpu_workloads():
 def test_links_only_of_nodes_that_are_there():
     nodes = {"/dev/nvidia-caps/nvidia-cap1": (236, 1), "/dev/nvidia1": None}
     assert wanted_links(nodes) == {"/dev/char/236:1": "../nvidia-caps/nvidia-cap1"}
+
+
+@pytest.mark.parametrize(
+    ("references", "users", "words"),
+    [
+        (2, ("nvidia_uvm", "nvidia_modeset"), ""),
+        (5, ("nvidia_uvm",), "nvidia has 4 references of processes or the console"),
+    ],
+)
+def test_references_that_no_module_explains(references, users, words):
+    found = {"nvidia": LoadedModule("nvidia", references, users), "ext4": LoadedModule("ext4", 9, ())}
+    assert uncounted_references(found) == words
 
 
 def test_order_of_loading():
