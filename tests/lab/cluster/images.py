@@ -27,6 +27,8 @@ from lab.rootfs import rootfs
 HERE = Path(__file__).resolve().parent
 PAUSE, SAMPLE = "registry.lab/pause:1", "registry.lab/cuda-sample:1"
 COUNTERS = HERE / "default-counters.csv"
+# Both are in NVIDIA's image; the stand-in serves the same series for both.
+COUNTER_FILES = ("default-counters.csv", "dcp-metrics-included.csv")
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # As NVIDIA's Dockerfiles say.
 NVIDIA = (
@@ -75,7 +77,7 @@ def _artifact() -> Path:
     programs = [program(name) for name in (*DEVICE_PLUGIN_PROGRAMS, "exporter-stand-in")]
     sources = [HERE / name for name in ("images.py", "layers.py", "pause.c")]
     keys = [*map(str, programs), str(rootfs("bookworm")), repr(sorted(catalog.operand_images().items()))]
-    return artifact("images", [*keys, *sources, COUNTERS], _build)
+    return artifact("images", [*keys, *sources, COUNTERS, *COUNTER_FILES], _build)
 
 
 def _build(out: Path) -> None:
@@ -93,7 +95,7 @@ def _images(out: Path) -> list[Image]:
     plugin = file_layer({f"usr/bin/{name}": program(name) for name in DEVICE_PLUGIN_PROGRAMS})
     exporter = {
         "usr/bin/dcgm-exporter": program("exporter-stand-in"),
-        "etc/dcgm-exporter/default-counters.csv": COUNTERS,
+        **{f"etc/dcgm-exporter/{name}": COUNTERS for name in COUNTER_FILES},
     }
     return [
         Image((PAUSE,), (file_layer({"pause": out / "pause"}),), entrypoint=("/pause",), user="65535:65535"),
