@@ -90,9 +90,24 @@ def _destroy_gpu_instance(nvml: Nvml, operation: Operation) -> None:
     instance = operation.instance
     assert instance is not None
     handle = nvml.call("nvmlDeviceGetGpuInstanceById", _handle(nvml, operation.gpu), instance.id)
-    for compute in instance.compute:
-        _destroy_compute(nvml, handle, compute.id)
-    _patiently(lambda: nvml.call("nvmlGpuInstanceDestroy", handle))
+    gone: list[int] = []
+    try:
+        for compute in instance.compute:
+            _destroy_compute(nvml, handle, compute.id)
+            gone.append(compute.width)
+        _patiently(lambda: nvml.call("nvmlGpuInstanceDestroy", handle))
+    except NvmlFailure as failure:
+        _put_back(nvml, handle, gone, instance.slices, failure)
+        raise
+
+
+def _put_back(nvml: Nvml, gpu_instance: Any, widths: list[int], slices: int, why: NvmlFailure) -> None:
+    """A GPU instance that has to stay gets its compute instances again, so that it can be used as before."""
+    try:
+        for width in widths:
+            _create_compute(nvml, gpu_instance, width, slices)
+    except NvmlFailure as refusal:
+        raise NvmlFailure(why.code, f"{why}; its compute instances are gone, because {refusal}") from refusal
 
 
 def _destroy_compute_instance(nvml: Nvml, operation: Operation) -> None:

@@ -190,6 +190,15 @@ def test_short_lived_handle_is_waited_for(tmp_path: Path) -> None:
     assert devices(host.want({"1g.5gb": 7})) == [{"1g.5gb": 7}]
 
 
+def test_instance_that_cannot_go_stays_usable(tmp_path: Path) -> None:
+    host = Host(tmp_path, "a100x1")
+    host.want({"1c.3g.20gb": 3})
+    host.box.fault("nvmlGpuInstanceDestroy", IN_USE)
+    refused = host.want({"1g.5gb": 7})
+    assert refused["error_kind"] == "in_use"
+    assert devices(refused) == [{"1c.3g.20gb": 3}]
+
+
 @pytest.mark.parametrize(("function", "after"), [("nvmlGpuInstanceDestroy", 3), ("nvmlDeviceCreateGpuInstance", 1)])
 def test_stopped_half_way_ends_the_same(tmp_path: Path, function: str, after: int) -> None:
     """A call that fails ends the run where a kill would: what is done stays, the next run does the rest."""
