@@ -230,18 +230,19 @@ def test_sources_of_all_files(tmp_path):
 
 def test_simulated_installation():
     found = parse_simulation((FIXTURES / "apt-simulate-install.txt").read_text())
-    assert found.install == {
-        "dkms": "3.0.10-8+deb12u1",
-        "libcuda1": "595.71.05-1",
-        "nvidia-kernel-open-dkms": "595.71.05-1",
-    }
+    assert found.install == {}
     assert found.remove == ()
 
 
 def test_simulated_change_of_flavour():
     found = parse_simulation((FIXTURES / "apt-simulate-switch.txt").read_text())
-    assert found.install == {"libcuda1": "595.71.05-1", "nvidia-kernel-dkms": "595.71.05-1"}
+    assert found.install == {"nvidia-kernel-dkms": "595.71.05-1"}
     assert found.remove == ("nvidia-kernel-open-dkms",)
+
+
+def test_simulated_upgrade_counts_the_new_version():
+    text = "Inst libcuda1 [595.58.03-1] (595.71.05-1 NVIDIA CUDA:x [amd64]) [nvidia-driver-cuda:amd64 ]\n"
+    assert parse_simulation(text).install == {"libcuda1": "595.71.05-1"}
 
 
 def test_apt_is_asked_in_a_directory_of_its_own_that_goes(tmp_path):
