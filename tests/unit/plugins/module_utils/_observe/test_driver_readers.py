@@ -229,9 +229,13 @@ def test_sources_of_all_files(tmp_path):
 
 
 def test_simulated_installation():
-    found = parse_simulation((FIXTURES / "apt-simulate-install.txt").read_text())
-    assert found.install == {}
-    assert found.remove == ()
+    text = (
+        "Inst dkms (3.0.10-8+deb12u1 Debian:12.13/oldstable [all])\n"
+        "Inst libcuda1 (595.71.05-1 NVIDIA CUDA:x [amd64])\n"
+        "Conf dkms (3.0.10-8+deb12u1 Debian:12.13/oldstable [all])\n"
+    )
+    assert parse_simulation(text).install == {"dkms": "3.0.10-8+deb12u1", "libcuda1": "595.71.05-1"}
+    assert parse_simulation(text).remove == ()
 
 
 def test_simulated_change_of_flavour():
