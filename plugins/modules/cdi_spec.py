@@ -35,7 +35,6 @@ options:
   mode:
     description:
       - What the spec is for. V(auto) takes V(wsl) on WSL 2, V(csv) on Tegra systems without NVML, else V(nvml).
-      - V(csv) is not made by this version.
     type: str
     choices: [auto, nvml, csv, wsl, management, gds, gdrcopy, imex, mofed, nvswitch]
     default: auto

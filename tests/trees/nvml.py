@@ -20,7 +20,11 @@ def view(case: Mapping[str, Any]) -> NvmlView:
     code = 12 if case.get("nvml") == "absent" else case.get("nvml_init_error")
     if code:
         return NvmlView(error=ERRORS[code], absent=code in (9, 12))
-    return NvmlView(version=str(case["driver"]["version"]), gpus=tuple(_gpu(g) for g in case.get("gpus") or []))
+    return NvmlView(
+        version=str(case["driver"]["version"]),
+        gpus=tuple(_gpu(g) for g in case.get("gpus") or []),
+        cuda_version=case["driver"].get("cuda"),
+    )
 
 
 def _gpu(row: Mapping[str, Any]) -> Gpu:

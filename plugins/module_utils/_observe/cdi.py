@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import Callable
 
 from .._catalog.driver_files import DATA_DIRECTORIES, PROGRAM_DIRECTORIES, WSL_DXCORE, WSL_LIBRARY_DIRECTORY
-from .._plan.cdi_host import CdiHost, DriverFiles, Gpu
+from .._plan.cdi_csv import INTEGRATED
+from .._plan.cdi_host import CdiHost, DriverFiles, Gpu, TegraFiles
 from .._plan.cdi_wish import DEFAULT_HOOK_PATH, CdiWish
 from .devices import read_by_path_links, read_drm_names, read_mig_minors, read_nodes
 from .driver_files import Places, read_driver_files, read_storage_mounts, read_wsl_files
 from .files import HostRoot
 from .libraries import Libraries, find_files
+from .tegra import read_tegra
 
 TEGRA_RELEASE = "/etc/nv_tegra_release"
 TEGRA_FAMILY = "/sys/devices/soc0/family"
-# Integrated GPUs, as NVML names them.
-TEGRA_GPU_NAMES = ("(nvgpu)", "NVIDIA Thor")
 
 WSL_STORES = "/usr/lib/wsl/drivers"
 
@@ -37,6 +37,7 @@ class NvmlView:
     error: str | None = None
     absent: bool = False
     lost: tuple[str, ...] = ()
+    cuda_version: str | None = None
 
 
 def read_cdi_host(host: HostRoot, wish: CdiWish, read_gpus: Callable[[], NvmlView]) -> CdiHost:
@@ -46,7 +47,7 @@ def read_cdi_host(host: HostRoot, wish: CdiWish, read_gpus: Callable[[], NvmlVie
     """
     nvml = NvmlView()
     mode = wish.mode
-    if mode == "nvml" or (mode == "auto" and not _is_wsl(host)):
+    if mode in ("nvml", "csv") or (mode == "auto" and not _is_wsl(host)):
         nvml = read_gpus()
     if mode == "auto":
         mode = resolve_mode(host, nvml)
@@ -67,6 +68,8 @@ def read_cdi_host(host: HostRoot, wish: CdiWish, read_gpus: Callable[[], NvmlVie
         hook_path=hook_path,
         hook_found=hook_found,
         storage_mounts=read_storage_mounts(host, wish.driver_root) if mode == "gds" else (),
+        cuda_version=nvml.cuda_version,
+        tegra=_read_tegra(host, wish) if mode == "csv" else None,
         wsl=read_wsl_files(host, _driver_stores(host, wish)) if mode == "wsl" else None,
     )
 
@@ -75,7 +78,7 @@ def resolve_mode(host: HostRoot, nvml: NvmlView) -> str:
     """What auto means on this host; nvml where nothing says otherwise."""
     if _is_wsl(host):
         return "wsl"
-    integrated = any(mark in g.name for g in nvml.gpus for mark in TEGRA_GPU_NAMES)
+    integrated = any(mark in g.name for g in nvml.gpus for mark in INTEGRATED)
     has_nvml = nvml.error is None
     return "csv" if integrated or (_is_tegra(host) and not has_nvml) else "nvml"
 
@@ -106,6 +109,17 @@ def places_of(wish: CdiWish) -> Places:
         xdg_data_dirs=_split(wish.xdg_data_dirs) or DATA_DIRECTORIES,
         kernel_release=wish.kernel_release or platform.release(),
         machine=wish.machine or platform.machine(),
+    )
+
+
+def _read_tegra(host: HostRoot, wish: CdiWish) -> TegraFiles:
+    return read_tegra(
+        host,
+        driver_root=wish.driver_root,
+        dev_root=wish.dev_root,
+        files=wish.csv_files,
+        ignored=wish.csv_ignore_patterns,
+        search_paths=wish.library_search_paths,
     )
 
 

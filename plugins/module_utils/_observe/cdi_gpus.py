@@ -39,9 +39,16 @@ def read_gpus() -> NvmlView:
             handles = list(enumerate(nvml.gpus()))
             lost = tuple(f"GPU {i}: {h}" for i, h in handles if isinstance(h, NvmlFailure))
             gpus = tuple(_gpu(nvml, i, h) for i, h in handles if not isinstance(h, NvmlFailure))
-            return NvmlView(version=text_of(nvml.call("nvmlSystemGetDriverVersion")), gpus=gpus, lost=lost)
+            version = text_of(nvml.call("nvmlSystemGetDriverVersion"))
+            return NvmlView(version=version, gpus=gpus, lost=lost, cuda_version=_cuda_version(nvml))
     except NvmlFailure as failure:
         return NvmlView(error=str(failure), absent=failure.code in (LIBRARY_NOT_FOUND, DRIVER_NOT_LOADED))
+
+
+def _cuda_version(nvml: Nvml) -> str | None:
+    """12.4 for 12040, the number of cuDriverGetVersion."""
+    number = nvml.ask("nvmlSystemGetCudaDriverVersion")
+    return None if number is None else f"{number // 1000}.{number % 1000 // 10}"
 
 
 def _gpu(nvml: Nvml, index: int, handle: Any) -> Gpu:

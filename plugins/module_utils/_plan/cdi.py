@@ -59,13 +59,17 @@ def plan_cdi(wish: CdiWish, state: CdiState, *, at_boot: bool, may_come: bool = 
     ``at_boot``: the boot-time unit shall write the same. ``may_come``: check mode, in which an earlier step of the same
     run may bring driver and hook program; without a driver the plan then says so in place of an error.
     """
-    if may_come and state.host is not None and state.host.nvml_absent and not check_wish(wish):
+    if may_come and _waits_for_driver(state) and not check_wish(wish):
         return Plan(steps=(_later(wish, state), *_save(wish, state, at_boot)))
     built = build(wish, state)
     if built.spec is None:
         return Plan(findings=built.findings)
     steps = [*_write(wish, state, built.spec), *_save(wish, state, at_boot)]
     return Plan(tuple(steps), tuple(f for f in built.findings if not (may_come and f.id == HOOK_MISSING)))
+
+
+def _waits_for_driver(state: CdiState) -> bool:
+    return state.host is not None and state.host.mode == "nvml" and state.host.nvml_absent
 
 
 def plan_removal(wish: CdiWish, state: CdiState) -> Plan:

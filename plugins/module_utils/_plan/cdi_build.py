@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from . import cdi_findings as say
+from .cdi_csv import make_csv
 from .cdi_edits import Edits
 from .cdi_host import CdiHost
 from .cdi_modes import GATED_NODES, make_gated, make_imex, make_management, make_wsl
@@ -36,7 +37,7 @@ class Built:
 def build_spec(wish: CdiWish, host: CdiHost) -> Built:
     """The spec that ``wish`` means on ``host``."""
     try:
-        devices, common = _maker(host.mode)(wish, host)
+        devices, common = MAKERS[host.mode](wish, host)
         spec = _assemble(wish, devices, common + NO_LEGACY_HOOK)
         _check_devices(spec, host.mode)
     except Refused as refused:
@@ -89,11 +90,6 @@ MAKERS: dict[str, Maker] = {
     "management": make_management,
     "imex": make_imex,
     "wsl": make_wsl,
+    "csv": make_csv,
     **dict.fromkeys(GATED_NODES, make_gated),
 }
-
-
-def _maker(mode: str) -> Maker:
-    if mode not in MAKERS:
-        raise Refused(say.mode_not_built(mode, sorted(MAKERS)))
-    return MAKERS[mode]

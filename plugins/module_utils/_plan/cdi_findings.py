@@ -199,6 +199,7 @@ NEEDS = {
     "nvswitch": "/dev/nvidia-nvswitch*",
     "imex": "/dev/nvidia-caps-imex-channels/channel*",
     "wsl": "/dev/dxg",
+    "csv": "nodes that the CSV files name, and a name strategy other than uuid",
 }
 
 
@@ -225,17 +226,4 @@ def no_driver_store(places: Iterable[str]) -> Finding:
         found=f"none in {', '.join(places) or '/usr/lib/wsl/drivers/*'}",
         remedy="install the NVIDIA driver on Windows, or set wsl_driver_store_paths",
         source="https://docs.nvidia.com/cuda/wsl-user-guide/",
-    )
-
-
-def mode_not_built(mode: str, built: Iterable[str]) -> Finding:
-    """A mode that this version cannot do."""
-    return Finding(
-        id="GPU-CDI-113",
-        severity="error",
-        summary=f"this version of gpu.fleet cannot make specs in mode {mode}",
-        wanted=f"mode: one of {', '.join(built)}",
-        found=f"mode: {mode}",
-        remedy=f"use nvidia-ctk cdi generate --mode={mode}, and toolkit_cdi_refresh: nvidia",
-        source=TOOLKIT_TROUBLE,
     )

@@ -108,6 +108,21 @@ class WslFiles:
 
 
 @dataclass(frozen=True)
+class TegraFiles:
+    """What the CSV files of a Tegra system name and the host has.
+
+    ``linked``: the files behind the links that are named; ``links``: text::path of each link on the way to them.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    directories: tuple[File, ...] = ()
+    libraries: tuple[Library, ...] = ()
+    linked: tuple[File, ...] = ()
+    links: tuple[str, ...] = ()
+    release: File | None = None
+
+
+@dataclass(frozen=True)
 class CdiHost:
     """Everything that a spec of any mode may need.
 
@@ -130,3 +145,5 @@ class CdiHost:
     hook_found: bool = True
     storage_mounts: tuple[File, ...] = ()
     wsl: WslFiles | None = None
+    tegra: TegraFiles | None = None
+    cuda_version: str | None = None

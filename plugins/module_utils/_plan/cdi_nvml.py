@@ -46,8 +46,8 @@ def _chosen_devices(wish: CdiWish, host: CdiHost, hooks: Hooks) -> list[Device]:
         chosen = [_by_id(host.gpus, name) for name in wish.device_ids]
     rows = []
     for gpu, mig in chosen:
-        made = _mig_edits(wish, host, hooks, gpu, mig) if mig else _gpu_edits(wish, host, hooks, gpu)
-        rows += [(_name(strategy, gpu, mig), made) for strategy in wish.device_name_strategies]
+        made = _mig_edits(wish, host, hooks, gpu, mig) if mig else gpu_edits(wish, host, hooks, gpu)
+        rows += [(name_of(strategy, gpu, mig), made) for strategy in wish.device_name_strategies]
     return rows
 
 
@@ -61,7 +61,8 @@ def _by_id(gpus: Iterable[Gpu], wanted: str) -> tuple[Gpu, MigDevice | None]:
     raise Refused(say.unknown_device(wanted, [g.uuid for g in gpus] + [m.uuid for g in gpus for m in g.mig_devices]))
 
 
-def _name(strategy: str, gpu: Gpu, mig: MigDevice | None) -> str:
+def name_of(strategy: str, gpu: Gpu, mig: MigDevice | None) -> str:
+    """The name of a device by one strategy."""
     if strategy == "uuid":
         return mig.uuid if mig else gpu.uuid
     index = f"{gpu.index}:{mig.index}" if mig else str(gpu.index)
@@ -70,7 +71,8 @@ def _name(strategy: str, gpu: Gpu, mig: MigDevice | None) -> str:
     return f"mig{index}" if mig else f"gpu{index}"
 
 
-def _gpu_edits(wish: CdiWish, host: CdiHost, hooks: Hooks, gpu: Gpu) -> Edits:
+def gpu_edits(wish: CdiWish, host: CdiHost, hooks: Hooks, gpu: Gpu) -> Edits:
+    """The nodes of a whole GPU, its DRM nodes and their links."""
     paths = [f"/dev/nvidia{gpu.minor}", *_drm_paths(host, gpu)]
     made = nodes(wish, host, paths) + _by_path_links(host, hooks, gpu)
     return made + Edits(hooks=chmod(hooks, made))

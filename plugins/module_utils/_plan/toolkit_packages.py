@@ -122,7 +122,9 @@ def decide_toolkit(wish: ToolkitWish, host: ToolkitHost, *, answer: Answer | Non
     if answer is None and (missing or needs_key):
         pin = pin_version(replace(wanted, hold=False), wish.version)
         text = render_pin(wanted.patterns, pin) if pin else ""
-        return ToolkitDecision(ask=Ask("install", missing, repository, text, TOOLKIT_PROGRAMS_PACKAGE, needs_key=needs_key))
+        return ToolkitDecision(
+            ask=Ask("install", missing, repository, text, TOOLKIT_PROGRAMS_PACKAGE, needs_key=needs_key)
+        )
     return _present(host, wanted, repository, answer, missing)
 
 
