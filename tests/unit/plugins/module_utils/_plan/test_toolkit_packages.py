@@ -1,0 +1,111 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The toolkit's packages: what is asked of apt, what is done, what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.distributions import TOOLKIT_KEY_FINGERPRINT
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.packages import TOOLKIT_PACKAGES
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import WrongOption
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import Kernel, OsRelease, Package, Resolution
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages import render_pin
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.toolkit_packages import (
+    ToolkitHost,
+    decide_toolkit,
+    toolkit_repository,
+    toolkit_wish,
+)
+
+PARAMS = {
+    "state": "present",
+    "version": "",
+    "package_set": "full",
+    "hold": True,
+    "repository_url": "",
+    "repository_key_url": "",
+    "repository_key_fingerprint": "",
+}
+WISH = toolkit_wish(PARAMS)
+NAMES = TOOLKIT_PACKAGES["full"]
+KERNEL = Kernel("6.1.0", "x86_64", headers=False, secure_boot=None)
+BARE = ToolkitHost(OsRelease("debian", "12", "Debian 12"), KERNEL, {}, {}, None, (), ())
+REPOSITORY = toolkit_repository(WISH, KERNEL)
+FILES = {
+    REPOSITORY.key_path: "KEY",
+    REPOSITORY.source_path: REPOSITORY.render(),
+    "/etc/apt/preferences.d/gpu-fleet-toolkit": render_pin(NAMES, "1.20.2-*"),
+}
+READY = replace(
+    BARE,
+    packages={n: Package(n, "1.20.2-1", "amd64", "installed", held=True) for n in NAMES},
+    files=FILES,
+    key=TOOLKIT_KEY_FINGERPRINT,
+    owned=(*(f"file:{p}" for p in FILES), *(f"{kind}:{n}" for n in NAMES for kind in ("package", "hold"))),
+)
+ANSWER = Answer(Resolution(dict.fromkeys(NAMES, "1.20.2-1")), key="KEY", versions=("1.20.2-1", "1.18.1-1"))
+
+
+def steps(decision) -> list[str]:
+    return [f"{s.action} {s.target}" for s in decision.work.steps]
+
+
+def test_a_bare_host_asks_then_installs_and_holds_all_four():
+    ask = decide_toolkit(WISH, BARE).ask
+    assert (ask.packages, ask.needs_key, ask.pin) == (NAMES, True, "")
+    assert ask.repository.uri == "https://nvidia.github.io/libnvidia-container/stable/deb/amd64/"
+    decision = decide_toolkit(WISH, BARE, answer=ANSWER)
+    assert steps(decision)[:3] == [
+        f"add_key {REPOSITORY.key_path}",
+        f"add_repository {REPOSITORY.source_path}",
+        "pin /etc/apt/preferences.d/gpu-fleet-toolkit",
+    ]
+    assert steps(decision)[3:] == [*(f"install {n}" for n in NAMES), *(f"hold {n}" for n in NAMES)]
+    assert decision.version == "1.20.2"
+
+
+def test_an_unchanged_host_asks_nothing():
+    decision = decide_toolkit(WISH, READY)
+    assert (decision.ask, steps(decision), decision.version) == (None, [], "1.20.2")
+
+
+def test_packages_of_two_versions_are_brought_together():
+    packages = {**READY.packages, NAMES[0]: replace(READY.packages[NAMES[0]], version="1.18.1-1")}
+    assert decide_toolkit(WISH, replace(READY, packages=packages)).ask.packages == NAMES
+
+
+def test_base_is_one_package():
+    assert decide_toolkit(replace(WISH, package_set="base"), BARE).ask.packages == ("nvidia-container-toolkit-base",)
+
+
+def test_a_version_that_is_not_on_offer():
+    decision = decide_toolkit(replace(WISH, version="9.9.9"), BARE, answer=ANSWER)
+    assert [f.id for f in decision.work.findings] == ["GPU-PKG-104"]
+    assert "toolkit_version 9.9.9" in decision.work.plan.message()
+    assert "1.20.2-1, 1.18.1-1" in decision.work.plan.message()
+
+
+def test_another_system_is_refused():
+    decision = decide_toolkit(WISH, replace(BARE, os=OsRelease("rocky", "9.6", "Rocky Linux 9.6")))
+    assert [f.id for f in decision.work.findings] == ["GPU-PKG-101"]
+
+
+def test_removal_takes_what_is_ours_and_forgets():
+    absent = replace(WISH, state="absent")
+    assert set(decide_toolkit(absent, READY).ask.packages) == set(NAMES)
+    decision = decide_toolkit(absent, READY, answer=Answer(Resolution({}, NAMES), taken=NAMES))
+    assert {s.target for s in decision.work.steps if s.action == "remove"} == set(NAMES)
+    gone = decide_toolkit(absent, replace(BARE, owned=READY.owned))
+    assert (gone.ask, steps(gone), set(gone.work.gone)) == (None, [], set(READY.owned))
+    assert steps(decide_toolkit(absent, replace(READY, owned=()))) == []
+
+
+@pytest.mark.parametrize("version", ["latest", "1.20", "v1.20.2"])
+def test_wrong_version(version):
+    with pytest.raises(WrongOption, match="wanted a toolkit version such as 1.20.0"):
+        toolkit_wish({**PARAMS, "version": version})
