@@ -114,7 +114,7 @@ gpus:
       name: NVIDIA H100 80GB HBM3
       pci_address: "0000:41:00.0"
       pci_id: "10de:2330"
-      pci_class: "0x0302"
+      pci_class: "0x030200"
       architecture: hopper
       compute_capability: "9.0"
       memory_mib: 81559

@@ -50,7 +50,7 @@ def read_facts(host: HostRoot, run: Run, subsets: Collection[str]) -> dict[str, 
         "boot_id": read_boot_id(host),
         "machine": host.line(PRODUCT),
         "vgpu_present": read_vgpu_present(host, gpus),
-        "gpus": _rows(gpu_rows(functions, rows, {a: _numa_node(host, a) for a in gpus}), subsets),
+        "gpus": _rows(gpu_rows(functions, rows, {a: _sysfs(host, a) for a in gpus}), subsets),
         "driver": {},
     }
     if "pci" in subsets:
@@ -127,7 +127,11 @@ def _topology(host: HostRoot, nvml: Nvml) -> dict[str, Any]:
         return {"gpus": [], "matrix": None, "affinity": None, "error": str(failure)}
 
 
-def _numa_node(host: HostRoot, address: str) -> int | None:
-    """sysfs says -1 on a machine without NUMA."""
-    text = host.line(f"/sys/bus/pci/devices/{address}/numa_node")
-    return int(text) if text and int(text) >= 0 else None
+def _sysfs(host: HostRoot, address: str) -> dict[str, Any]:
+    """NUMA node (sysfs says -1 on a machine without) and class with all six digits."""
+    folder = f"/sys/bus/pci/devices/{address}"
+    node = host.line(f"{folder}/numa_node")
+    return {
+        "numa_node": int(node) if node and int(node) >= 0 else None,
+        "pci_class": host.line(f"{folder}/class"),
+    }

@@ -12,20 +12,20 @@ from .._catalog.gpus import GPU_CLASSES, NVIDIA, NVSWITCH_CLASS, board_of, range
 from .facts import PciFunction
 
 NETWORK_CLASSES = ("0200", "0207")
+Sysfs = Mapping[str, Mapping[str, Any]]
+NOTHING_IN_SYSFS: dict[str, Any] = {"numa_node": None, "pci_class": None}
 UNKNOWN_MIG: dict[str, Any] = {"capable": None, "enabled": None, "pending": None, "devices": []}
 
 
-def gpu_rows(
-    functions: Sequence[PciFunction], nvml: Sequence[Mapping[str, Any]], numa: Mapping[str, int | None]
-) -> list[dict[str, Any]]:
+def gpu_rows(functions: Sequence[PciFunction], nvml: Sequence[Mapping[str, Any]], sysfs: Sysfs) -> list[dict[str, Any]]:
     """One row a GPU: NVML's where it lists the GPU, else what PCI tells, with ``uuid``, ``minor`` and ``index`` null.
 
-    ``numa``: PCI address -> NUMA node. NVML's rows come first, in its order.
+    ``sysfs``: PCI address -> ``numa_node`` and ``pci_class`` (0x030200). NVML's rows come first, in its order.
     """
     by_address = {f.address: f for f in functions if _is_gpu(f)}
-    rows = [_with_pci(row, by_address.get(row.get("pci_address", "")), numa) for row in nvml if "uuid" in row]
+    rows = [_with_pci(row, sysfs) for row in nvml if "uuid" in row]
     seen = {row["pci_address"] for row in rows}
-    return rows + [_from_pci(f, numa) for a, f in by_address.items() if a not in seen]
+    return rows + [_from_pci(f, sysfs) for a, f in by_address.items() if a not in seen]
 
 
 def pci_facts(functions: Sequence[PciFunction], nvml: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
@@ -48,12 +48,11 @@ def _function(function: PciFunction) -> dict[str, Any]:
     return {"pci_address": function.address, "pci_id": function.id, "driver": function.driver}
 
 
-def _with_pci(row: Mapping[str, Any], function: PciFunction | None, numa: Mapping[str, int | None]) -> dict[str, Any]:
-    pci_class = function.pci_class if function else None
-    return {**row, "numa_node": numa.get(row["pci_address"]), "pci_class": pci_class and f"0x{pci_class}"}
+def _with_pci(row: Mapping[str, Any], sysfs: Sysfs) -> dict[str, Any]:
+    return {**row, **sysfs.get(row["pci_address"], NOTHING_IN_SYSFS)}
 
 
-def _from_pci(function: PciFunction, numa: Mapping[str, int | None]) -> dict[str, Any]:
+def _from_pci(function: PciFunction, sysfs: Sysfs) -> dict[str, Any]:
     device = int(function.device, 16)
     board, known = board_of(device), range_of(device)
     return {
@@ -71,6 +70,5 @@ def _from_pci(function: PciFunction, numa: Mapping[str, int | None]) -> dict[str
         "processes": [],
         "fabric": None,
         "error": None,
-        "numa_node": numa.get(function.address),
-        "pci_class": f"0x{function.pci_class}",
+        **sysfs.get(function.address, NOTHING_IN_SYSFS),
     }

@@ -289,7 +289,7 @@ def test_facts_of_a_mig_host(tmp_path: Path) -> None:
     facts = host.module("gpu_info")
     assert facts["ansible_facts"]["gpu_fleet"]["gpus"] == facts["gpus"]
     gpu = facts["gpus"][0]
-    assert (gpu["pci_id"], gpu["pci_class"], gpu["minor"], gpu["memory_mib"]) == ("10de:20b0", "0x0302", 0, 40537)
+    assert (gpu["pci_id"], gpu["pci_class"], gpu["minor"], gpu["memory_mib"]) == ("10de:20b0", "0x030200", 0, 40537)
     assert [(d["profile"], d["memory_mib"]) for d in gpu["mig"]["devices"]] == [("3g.20gb", 19968)] * 2
     assert facts["driver"]["nvml"] == {"available": True, "error": None}
     assert facts["driver"]["loaded_version"] == "570.172.08"

@@ -20,13 +20,13 @@ ROW = {"index": 0, "uuid": "GPU-1", "pci_address": "0000:41:00.0", "name": "NVID
 
 
 def test_nvml_rows_win_and_pci_adds_the_rest():
-    rows = gpu_rows(ALL, [ROW], {"0000:41:00.0": 1})
+    rows = gpu_rows(ALL, [ROW], {"0000:41:00.0": {"numa_node": 1, "pci_class": "0x030200"}})
     assert [(r["pci_address"], r["uuid"], r["index"]) for r in rows] == [
         ("0000:41:00.0", "GPU-1", 0),
         ("0000:51:00.0", None, None),
     ]
     assert rows[0]["numa_node"] == 1
-    assert rows[0]["pci_class"] == "0x0302"
+    assert rows[0]["pci_class"] == "0x030200"
     assert rows[1]["pci_id"] == "10de:20b0"
     assert rows[1]["architecture"] == "ampere"
 
