@@ -240,7 +240,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.bring_about import bring_about
-from ..module_utils._act.cdi import CdiSpecs, WishError
+from ..module_utils._act.cdi import CdiSpecs, NodeError, WishError
 from ..module_utils._act.cdi_run import CdiRun
 from ..module_utils._act.lock import LockedError, host_lock
 from ..module_utils._act.mask import MaskError, RefreshUnits
@@ -320,7 +320,7 @@ def main() -> None:
     try:
         with alone:
             module.exit_json(**run(module))
-    except (OSError, LockedError, MaskError, OwnershipError, WishError) as error:
+    except (OSError, LockedError, MaskError, NodeError, OwnershipError, WishError) as error:
         module.fail_json(msg=f"cdi_spec: {error}")
 
 

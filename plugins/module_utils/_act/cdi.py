@@ -14,8 +14,9 @@ from typing import Any
 
 from .._observe.cdi import NvmlView, read_cdi_host
 from .._observe.cdi_specs import Load, read_spec, read_spec_facts
+from .._observe.command import Run, run
 from .._observe.files import HostRoot
-from .._plan.cdi import FORGET, MODE, REMOVE, SAVE, WISH_PATH, WRITE, CdiState, build
+from .._plan.cdi import CREATE_NODE, FORGET, MODE, REMOVE, SAVE, WISH_PATH, WRITE, CdiState, build
 from .._plan.cdi_stale import stale_because
 from .._plan.cdi_text import spec_text
 from .._plan.cdi_wish import CdiWish, check_wish
@@ -29,10 +30,17 @@ class WishError(Exception):
     """The file of saved options cannot be used; the message names it and the way out."""
 
 
+class NodeError(Exception):
+    """A device node could not be made; the message has the program's words."""
+
+
 class CdiSpecs:
     """One wanted spec on one host: observe it, and carry out the steps of its plan."""
 
-    def __init__(self, host: HostRoot, wish: CdiWish, *, read_gpus: Callable[[], NvmlView], load: Load) -> None:
+    def __init__(
+        self, host: HostRoot, wish: CdiWish, *, read_gpus: Callable[[], NvmlView], load: Load, run: Run = run
+    ) -> None:
+        self._run = run
         self._host = host
         self._wish = wish
         self._read_gpus = read_gpus
@@ -57,10 +65,14 @@ class CdiSpecs:
         return CdiState(None, read_spec(self._host, self._wish.path, self._load), (), self._saved())
 
     def act(self, step: Step, state: CdiState) -> None:
-        """Carries out one step. Raises OSError, WishError."""
+        """Carries out one step. Raises OSError, NodeError, WishError."""
         path = self._host.where(self._wish.path)
-        if step.action == WRITE:
-            spec = build(self._wish, state).spec
+        if step.action == CREATE_NODE:
+            self._create(step.target, state)
+        elif step.action == WRITE:
+            # Nodes that were made on the way are described as they are, not as they were foreseen.
+            now = self.observe() if state.host is not None and state.host.creatable else state
+            spec = build(self._wish, now).spec
             assert spec is not None, "a plan with this step has a spec"
             write_atomically(path, spec_text(spec, self._wish.format).encode(), mode=MODE)
         elif step.action == REMOVE:
@@ -69,6 +81,13 @@ class CdiSpecs:
             self._save([*self._others(), self._wish.saved()])
         elif step.action == FORGET:
             self._save(self._others())
+
+    def _create(self, path: str, state: CdiState) -> None:
+        assert state.host is not None, "a plan with this step has observed the host"
+        command = ["nvidia-modprobe", "-f", state.host.creatable[path].capability]
+        status, out, err = self._run(command)
+        if status != 0:
+            raise NodeError(f"{' '.join(command)} ended with status {status}: {(err or out).strip()}")
 
     def _saved(self) -> Mapping[str, Any] | None:
         rows = read_wishes(self._host, self._load)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from .._act.cdi import CdiSpecs, WishError, read_wishes
+from .._act.cdi import CdiSpecs, NodeError, WishError, read_wishes
 from .._act.lock import PATH, LockedError, host_lock
 from .._observe.cdi_gpus import read_gpus
 from .._observe.cdi_specs import yaml_loader
@@ -34,7 +34,7 @@ def run(*, host_root: str = "/", lock: str = PATH) -> int:
                 print(f"nothing to do: {WISH_PATH} names no spec")
             specs = [(w, CdiSpecs(host, w, read_gpus=read_gpus, load=load)) for w in wishes]
             return max((_bring_about(wish, spec) for wish, spec in specs), default=0)
-    except (OSError, LockedError, WishError) as error:
+    except (OSError, LockedError, NodeError, WishError) as error:
         return _fail(str(error))
 
 

@@ -13,6 +13,7 @@ from .._catalog.driver_files import DATA_DIRECTORIES, PROGRAM_DIRECTORIES, WSL_D
 from .._plan.cdi_csv import INTEGRATED
 from .._plan.cdi_host import CdiHost, DriverFiles, Gpu, TegraFiles
 from .._plan.cdi_wish import DEFAULT_HOOK_PATH, CdiWish
+from .capabilities import read_creatable
 from .devices import read_by_path_links, read_drm_names, read_mig_minors, read_nodes
 from .driver_files import Places, read_driver_files, read_storage_mounts, read_wsl_files
 from .files import HostRoot
@@ -62,6 +63,7 @@ def read_cdi_host(host: HostRoot, wish: CdiWish, read_gpus: Callable[[], NvmlVie
         lost=nvml.lost,
         driver=_read_driver(host, wish, mode, nvml),
         nodes=nodes,
+        creatable=read_creatable(host, nvml.gpus, nodes),
         drm={a: read_drm_names(host, a) for a in addresses},
         by_path=read_by_path_links(host, dev_root=wish.dev_root) if addresses else {},
         mig_minors=read_mig_minors(host),

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .cdi_build import Built, build_spec
@@ -17,6 +17,7 @@ from .cdi_wish import CdiWish, check_wish
 from .model import Finding, Plan, Step
 
 WRITE, REMOVE, SAVE, FORGET = "write_spec", "remove_spec", "save_options", "forget_options"
+CREATE_NODE = "create_node"
 WISH_PATH = "/var/lib/gpu-fleet/cdi/wish.yaml"
 MODE = 0o644
 
@@ -50,7 +51,8 @@ def build(wish: CdiWish, state: CdiState) -> Built:
     refused = check_wish(wish) + state.refused
     if refused or state.host is None:
         return Built(None, refused)
-    return build_spec(wish, state.host)
+    made = {path: row.node for path, row in state.host.creatable.items()}
+    return build_spec(wish, replace(state.host, nodes={**made, **state.host.nodes}))
 
 
 def plan_cdi(wish: CdiWish, state: CdiState, *, at_boot: bool, may_come: bool = False) -> Plan:
@@ -64,8 +66,21 @@ def plan_cdi(wish: CdiWish, state: CdiState, *, at_boot: bool, may_come: bool = 
     built = build(wish, state)
     if built.spec is None:
         return Plan(findings=built.findings)
-    steps = [*_write(wish, state, built.spec), *_save(wish, state, at_boot)]
+    steps = [*_create_nodes(state, built.spec), *_write(wish, state, built.spec), *_save(wish, state, at_boot)]
     return Plan(tuple(steps), tuple(f for f in built.findings if not (may_come and f.id == HOOK_MISSING)))
+
+
+def _create_nodes(state: CdiState, spec: Mapping[str, Any]) -> list[Step]:
+    """The driver makes these nodes only when a program asks for them, so after a change of the MIG layout they are missing.
+
+    """
+    listed = {n["path"] for d in spec["devices"] for n in d["containerEdits"].get("deviceNodes", [])}
+    rows = sorted((state.host.creatable if state.host else {}).items())
+    return [
+        Step(CREATE_NODE, path, None, f"{row.node.major}:{row.node.minor}", "a MIG device needs its capability node")
+        for path, row in rows
+        if path in listed
+    ]
 
 
 def _waits_for_driver(state: CdiState) -> bool:

@@ -49,6 +49,14 @@ class Node:
 
 
 @dataclass(frozen=True)
+class CapabilityNode:
+    """A node of /dev/nvidia-caps that nvidia-modprobe would make of the driver's ``capability`` file."""
+
+    node: Node
+    capability: str
+
+
+@dataclass(frozen=True)
 class MigDevice:
     """A MIG device as NVML lists it; ``profile`` for example 1g.10gb+me or 1c.3g.40gb."""
 
@@ -126,6 +134,7 @@ class TegraFiles:
 class CdiHost:
     """Everything that a spec of any mode may need.
 
+    ``creatable``: capability nodes that are missing and can be made, by container path.
     ``nodes``: container path -> device node. ``drm``: PCI address -> names below its drm directory. ``by_path``:
     link path -> link text. ``mig_minors``: lines of /proc/driver/nvidia-caps/mig-minors, None where the file is
     absent. ``nvml_error``: why NVML could not be asked, None where it answered or was not needed.
@@ -138,6 +147,7 @@ class CdiHost:
     lost: tuple[str, ...] = ()
     driver: DriverFiles = field(default_factory=DriverFiles)
     nodes: Mapping[str, Node] = field(default_factory=dict)
+    creatable: Mapping[str, CapabilityNode] = field(default_factory=dict)
     drm: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     by_path: Mapping[str, str] = field(default_factory=dict)
     mig_minors: Mapping[str, int] | None = None
