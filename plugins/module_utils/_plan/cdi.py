@@ -71,9 +71,7 @@ def plan_cdi(wish: CdiWish, state: CdiState, *, at_boot: bool, may_come: bool = 
 
 
 def _create_nodes(state: CdiState, spec: Mapping[str, Any]) -> list[Step]:
-    """The driver makes these nodes only when a program asks for them, so after a change of the MIG layout they are missing.
-
-    """
+    """Capability nodes come only when a program asks for them, so after a change of the MIG layout they are missing."""
     listed = {n["path"] for d in spec["devices"] for n in d["containerEdits"].get("deviceNodes", [])}
     rows = sorted((state.host.creatable if state.host else {}).items())
     return [

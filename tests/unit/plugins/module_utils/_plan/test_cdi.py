@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi import (
+    CREATE_NODE,
     FORGET,
     REMOVE,
     SAVE,
@@ -106,3 +107,14 @@ def test_missing_capability_node_is_an_error():
     (finding,) = plan_cdi(WISH, CdiState(host, None), at_boot=False).findings
     assert finding.id == "GPU-CDI-106"
     assert finding.remedy == "nvidia-modprobe -f /proc/driver/nvidia/capabilities/gpu0/mig/gi1/access"
+
+
+def test_capability_nodes_that_can_be_made_are_steps_before_the_spec():
+    mig = Gpu(0, 0, "GPU-a", "H100", "0000:41:00.0", True, (MIG,))
+    caps = {f"/dev/nvidia-caps/nvidia-cap{n}": n for n in (3, 4, 9)}
+    creatable = {p: CapabilityNode(Node(p, p, 237, n, 0o444, 0), f"/proc/x/{n}") for p, n in caps.items()}
+    minors = {"gpu0/gi1/access": 3, "gpu0/gi1/ci0/access": 4}
+    host = CdiHost(**{**vars(HOST), "gpus": (mig,), "mig_minors": minors, "creatable": creatable})
+    steps = plan_cdi(WISH, CdiState(host, None), at_boot=False).steps
+    wanted = [(CREATE_NODE, "/dev/nvidia-caps/nvidia-cap3"), (CREATE_NODE, "/dev/nvidia-caps/nvidia-cap4")]
+    assert [(s.action, s.target) for s in steps] == [*wanted, (WRITE, WISH.path)]
