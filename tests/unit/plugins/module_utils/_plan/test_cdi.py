@@ -20,6 +20,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi import (
     plan_removal,
 )
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_host import (
+    CapabilityNode,
     CdiHost,
     DriverFiles,
     Gpu,
