@@ -116,7 +116,8 @@ options:
     elements: str
   feature_flags:
     description:
-      - Any of V(enable-explicit-driver-libraries), V(no-additional-gids-for-device-nodes), V(disable-ipc-discoverer).
+      - Any of V(enable-explicit-driver-libraries), V(no-additional-gids-for-device-nodes), V(disable-ipc-discoverer),
+        V(enable-coherent-annotations), V(disable-multiple-csv-devices).
         Others are accepted and have no effect.
     type: list
     elements: str

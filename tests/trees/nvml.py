@@ -37,6 +37,7 @@ def _gpu(row: Mapping[str, Any]) -> Gpu:
         pci_address=row.get("bdf"),
         mig_enabled=bool(mig.get("enabled")),
         mig_devices=tuple(_mig(d) for d in mig.get("devices") or []),
+        coherent=None if row.get("addressing_mode") is None else str(row["addressing_mode"]).lower() == "ats",
     )
 
 

@@ -16,7 +16,20 @@ from .._observe.cdi import NvmlView, read_cdi_host
 from .._observe.cdi_specs import Load, read_spec, read_spec_facts
 from .._observe.command import Run, run
 from .._observe.files import HostRoot
-from .._plan.cdi import CREATE_NODE, FORGET, MODE, REMOVE, SAVE, WISH_PATH, WRITE, CdiState, build
+from .._plan.cdi import (
+    CREATE_NODE,
+    FORGET,
+    MODE,
+    REMOVE,
+    SAVE,
+    WISH_PATH,
+    WRITE,
+    CdiState,
+    ExistingSpec,
+    build,
+    further_paths,
+    wanted_specs,
+)
 from .._plan.cdi_stale import stale_because
 from .._plan.cdi_text import spec_text
 from .._plan.cdi_wish import CdiWish, check_wish
@@ -58,22 +71,21 @@ class CdiSpecs:
             gpus = host.gpus if host.mode == "nvml" and not host.nvml_error else None
             facts = read_spec_facts(self._host, existing.document, driver_version=host.driver.version, gpus=gpus)
             stale = stale_because(existing.document, facts)
-        return CdiState(host, existing, stale, self._saved())
+        return CdiState(host, existing, stale, self._saved(), self._further())
 
     def observe_removal(self) -> CdiState:
         """What is at the path; the host itself does not matter."""
-        return CdiState(None, read_spec(self._host, self._wish.path, self._load), (), self._saved())
+        return CdiState(None, read_spec(self._host, self._wish.path, self._load), (), self._saved(), self._further())
 
     def act(self, step: Step, state: CdiState) -> None:
         """Carries out one step. Raises OSError, NodeError, WishError."""
-        path = self._host.where(self._wish.path)
+        path = self._host.where(step.target)
         if step.action == CREATE_NODE:
             self._create(step.target, state)
         elif step.action == WRITE:
             # Nodes that were made on the way are described as they are, not as they were foreseen.
             now = self.observe() if state.host is not None and state.host.creatable else state
-            spec = build(self._wish, now).spec
-            assert spec is not None, "a plan with this step has a spec"
+            spec = dict(wanted_specs(self._wish, build(self._wish, now))[step.target])
             write_atomically(path, spec_text(spec, self._wish.format).encode(), mode=MODE)
         elif step.action == REMOVE:
             remove_file(path)
@@ -88,6 +100,12 @@ class CdiSpecs:
         status, out, err = self._run(command)
         if status != 0:
             raise NodeError(f"{' '.join(command)} ended with status {status}: {(err or out).strip()}")
+
+    def _further(self) -> dict[str, ExistingSpec]:
+        """Specs of a part of the GPUs that stand beside the wanted one; a file of another kind is none of ours."""
+        found = {path: read_spec(self._host, path, self._load) for path in further_paths(self._wish)}
+        kinds = further_paths(self._wish)
+        return {p: f for p, f in found.items() if f and f.document and f.document.get("kind") == kinds[p]}
 
     def _saved(self) -> Mapping[str, Any] | None:
         rows = read_wishes(self._host, self._load)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .._plan.cdi import CdiState, build, plan_cdi, plan_removal
+from .._plan.cdi import CdiState, build, plan_cdi, plan_removal, wanted_specs
 from .._plan.cdi_refresh import MASK, NVIDIA, UNMASK, plan_refresh
 from .._plan.cdi_wish import CdiWish
 from .._plan.model import Plan, Step, join_plans
@@ -65,10 +65,10 @@ class CdiRun:
 
     def returns(self, state: RunState) -> dict[str, Any]:
         """The module's own keys; why the spec was stale is told of the first look."""
-        spec = build(self._wish, state.spec).spec
+        specs = wanted_specs(self._wish, build(self._wish, state.spec))
         stale = self._first.spec.stale if self._first else ()
         return {
-            "specs": [{"path": self._wish.path, "spec": spec}] if spec else [],
+            "specs": [{"path": path, "spec": spec} for path, spec in specs.items()],
             "stale_because": [asdict(s) for s in stale],
         }
 

@@ -17,6 +17,7 @@ from .nvml import (
     INVALID_ARGUMENT,
     LIBRARY_NOT_FOUND,
     NOT_FOUND,
+    NOT_SUPPORTED,
     Nvml,
     NvmlFailure,
     open_nvml,
@@ -26,6 +27,9 @@ from .nvml import (
 
 # "NVIDIA H100 80GB HBM3 MIG 1c.3g.40gb+me": the profile is the end of a MIG device's name.
 PROFILE = re.compile(r" MIG (\S+)$")
+
+# NVML_DEVICE_ADDRESSING_MODE_ATS (nvml.h)
+ATS = 2
 
 # NVML_GPU_INSTANCE_PROFILE_*_GFX (nvml.h), in the order 1, 2, 4 and 3 slices. Not every driver has them in the
 # device's name.
@@ -62,7 +66,16 @@ def _gpu(nvml: Nvml, index: int, handle: Any) -> Gpu:
         pci_address=None if pci is None else sysfs_address(pci.busId),
         mig_enabled=enabled,
         mig_devices=tuple(_mig_devices(nvml, handle)) if enabled else (),
+        coherent=_coherent(nvml, handle),
     )
+
+
+def _coherent(nvml: Nvml, gpu: Any) -> bool | None:
+    """Whether memory is addressed through ATS; None where the library cannot say."""
+    try:
+        return bool(nvml.call("nvmlDeviceGetAddressingMode", gpu) == ATS)
+    except NvmlFailure as failure:
+        return False if failure.code == NOT_SUPPORTED else None
 
 
 def _mig_devices(nvml: Nvml, parent: Any) -> Iterator[MigDevice]:

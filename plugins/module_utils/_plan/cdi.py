@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .cdi_build import Built, build_spec
+from .cdi_build import INFIXES, Built, build_spec
 from .cdi_findings import HOOK_MISSING
 from .cdi_host import CdiHost
 from .cdi_stale import Stale
@@ -43,6 +44,7 @@ class CdiState:
     existing: ExistingSpec | None
     stale: tuple[Stale, ...] = ()
     saved: Mapping[str, Any] | None = None
+    further: Mapping[str, ExistingSpec] = field(default_factory=dict)
     refused: tuple[Finding, ...] = field(default_factory=tuple)
 
 
@@ -66,7 +68,7 @@ def plan_cdi(wish: CdiWish, state: CdiState, *, at_boot: bool, may_come: bool = 
     built = build(wish, state)
     if built.spec is None:
         return Plan(findings=built.findings)
-    steps = [*_create_nodes(state, built.spec), *_write(wish, state, built.spec), *_save(wish, state, at_boot)]
+    steps = [*_create_nodes(state, built.spec), *_write(wish, state, built), *_save(wish, state, at_boot)]
     return Plan(tuple(steps), tuple(f for f in built.findings if not (may_come and f.id == HOOK_MISSING)))
 
 
@@ -90,6 +92,7 @@ def plan_removal(wish: CdiWish, state: CdiState) -> Plan:
     steps = []
     if state.existing is not None:
         steps.append(Step(REMOVE, wish.path, _describe(state.existing), None, "state is absent"))
+    steps += [Step(REMOVE, p, _describe(found), None, "state is absent") for p, found in state.further.items()]
     if state.saved is not None:
         steps.append(
             Step(FORGET, WISH_PATH, f"options of {wish.path}", None, "the boot-time unit must not write it again")
@@ -103,12 +106,38 @@ def _later(wish: CdiWish, state: CdiState) -> Step:
     return Step(WRITE, wish.path, before, after, "the spec is made of what the loaded driver lists")
 
 
-def _write(wish: CdiWish, state: CdiState, spec: Mapping[str, Any]) -> list[Step]:
+def _write(wish: CdiWish, state: CdiState, built: Built) -> list[Step]:
+    wanted = wanted_specs(wish, built)
+    steps = [
+        _write_one(path, state if path == wish.path else _part(state, path), spec) for path, spec in wanted.items()
+    ]
+    gone = [Step(REMOVE, p, _describe(f), None, "no GPU is in it") for p, f in state.further.items() if p not in wanted]
+    return [step for step in steps if step is not None] + gone
+
+
+def wanted_specs(wish: CdiWish, built: Built) -> dict[str, Mapping[str, Any]]:
+    """Path -> spec: the one that is asked for, and those of a part of the GPUs beside it."""
+    stem, suffix = posixpath.splitext(wish.path)
+    further = {f"{stem}{infix}{suffix}": spec for infix, spec in built.further.items()}
+    return {} if built.spec is None else {wish.path: built.spec, **further}
+
+
+def further_paths(wish: CdiWish) -> dict[str, str]:
+    """Path -> kind of the specs that may be beside the wanted one."""
+    stem, suffix = posixpath.splitext(wish.path)
+    return {f"{stem}{infix}{suffix}": f"{wish.kind}{infix}" for infix in INFIXES.values()}
+
+
+def _part(state: CdiState, path: str) -> CdiState:
+    return replace(state, existing=state.further.get(path), stale=())
+
+
+def _write_one(path: str, state: CdiState, spec: Mapping[str, Any]) -> Step | None:
     reason = _reason(state, spec)
     if reason is None:
-        return []
+        return None
     before = _describe(state.existing) if state.existing else None
-    return [Step(WRITE, wish.path, before, _describe(ExistingSpec(spec)), reason)]
+    return Step(WRITE, path, before, _describe(ExistingSpec(spec)), reason)
 
 
 def _reason(state: CdiState, spec: Mapping[str, Any]) -> str | None:

@@ -9,53 +9,81 @@ difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from . import cdi_findings as say
 from .cdi_csv import make_csv
 from .cdi_edits import Edits
 from .cdi_host import CdiHost
 from .cdi_modes import GATED_NODES, make_gated, make_imex, make_management, make_wsl
-from .cdi_nvml import make_nvml
+from .cdi_nvml import make_nvml, name_of
 from .cdi_parts import Device, Document, Refused
 from .cdi_rules import is_device_name, minimum_version
-from .cdi_wish import CdiWish
+from .cdi_wish import STRATEGIES, CdiWish
 from .model import Finding
 
 NO_LEGACY_HOOK = Edits(env=["NVIDIA_VISIBLE_DEVICES=void"])
 
 
+# Whether a GPU's memory is coherent with the CPU's: annotation value -> part of class and file name of the further
+# spec.
+COHERENT_FLAG = "enable-coherent-annotations"
+COHERENT = "gpu.nvidia.com/coherent"
+INFIXES = {"true": ".coherent", "false": ".noncoherent"}
+
+
 @dataclass(frozen=True)
 class Built:
-    """A spec, or None, and what is to be said about it."""
+    """A spec, or None, and what is to be said about it.
+
+    ``further``: infix of the file name -> spec of a part of the GPUs.
+    """
 
     spec: Document | None
     findings: tuple[Finding, ...] = ()
+    further: Mapping[str, Document] = field(default_factory=dict)
 
 
 def build_spec(wish: CdiWish, host: CdiHost) -> Built:
     """The spec that ``wish`` means on ``host``."""
     try:
         devices, common = MAKERS[host.mode](wish, host)
-        spec = _assemble(wish, devices, common + NO_LEGACY_HOOK)
+        common = common + NO_LEGACY_HOOK
+        marks = _marks(wish, host)
+        spec = _assemble(wish, wish.kind, devices, common, marks)
         _check_devices(spec, host.mode)
     except Refused as refused:
         return Built(None, (refused.finding,))
-    return Built(spec, _remarks(wish, host, spec))
+    parts = {infix: [d for d in devices if marks.get(d[0]) == mark] for mark, infix in INFIXES.items()}
+    further = {i: _assemble(wish, f"{wish.kind}{i}", part, common, marks) for i, part in parts.items() if part}
+    return Built(spec, _remarks(wish, host, spec), further)
 
 
-def _assemble(wish: CdiWish, devices: list[Device], common: Edits) -> Document:
+def _marks(wish: CdiWish, host: CdiHost) -> dict[str, str]:
+    """Name of a whole GPU's device -> whether its memory is coherent, where that is asked for and known."""
+    if COHERENT_FLAG not in wish.feature_flags or host.mode != "nvml":
+        return {}
+    known = [g for g in host.gpus if g.coherent is not None]
+    return {name_of(s, g, None): str(g.coherent).lower() for g in known for s in STRATEGIES}
+
+
+def _assemble(wish: CdiWish, kind: str, devices: list[Device], common: Edits, marks: Mapping[str, str]) -> Document:
     names = [name for name, _edits in devices]
     if wish.all_device and "all" not in names and names != ["none"]:
         union = Edits()
         for _name, part in devices:
             union = union + part
         devices = [*devices, ("all", union)]
-    rows = [{"name": name, "containerEdits": part.without(common).document()} for name, part in sorted_by_name(devices)]
-    spec: Document = {"cdiVersion": "", "kind": wish.kind, "devices": rows, "containerEdits": common.document()}
+    rows = [_row(name, part.without(common), marks.get(name)) for name, part in sorted_by_name(devices)]
+    spec: Document = {"cdiVersion": "", "kind": kind, "devices": rows, "containerEdits": common.document()}
     spec["cdiVersion"] = minimum_version(spec)
     return spec
+
+
+def _row(name: str, part: Edits, mark: str | None) -> Document:
+    annotations = {} if mark is None else {"annotations": {COHERENT: mark}}
+    return {"name": name, **annotations, "containerEdits": part.document()}
 
 
 def sorted_by_name(devices: list[Device]) -> list[Device]:

@@ -18,6 +18,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi import (
     build,
     plan_cdi,
     plan_removal,
+    wanted_specs,
 )
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_host import (
     CapabilityNode,
@@ -119,3 +120,34 @@ def test_capability_nodes_that_can_be_made_are_steps_before_the_spec():
     steps = plan_cdi(WISH, CdiState(host, None), at_boot=False).steps
     wanted = [(CREATE_NODE, "/dev/nvidia-caps/nvidia-cap3"), (CREATE_NODE, "/dev/nvidia-caps/nvidia-cap4")]
     assert [(s.action, s.target) for s in steps] == [*wanted, (WRITE, WISH.path)]
+
+
+def coherent(**gpus):
+    rows = tuple(Gpu(i, i, uuid, "GB200", None, coherent=mark) for i, (uuid, mark) in enumerate(gpus.items()))
+    nodes = {f"/dev/nvidia{i}": Node(f"/dev/nvidia{i}", f"/dev/nvidia{i}", 195, i, 0o666, 0) for i in range(len(rows))}
+    return CdiState(CdiHost(**{**vars(HOST), "gpus": rows, "nodes": nodes}), None)
+
+
+COHERENT = make_wish({"feature_flags": ["enable-coherent-annotations"], "device_name_strategies": ["index"]})
+
+
+def test_gpus_with_coherent_memory_have_a_spec_of_their_own():
+    specs = wanted_specs(COHERENT, build(COHERENT, coherent(a=True, b=False, c=None)))
+    named = {path: [d["name"] for d in spec["devices"]] for path, spec in specs.items()}
+    assert named == {
+        "/var/run/cdi/nvidia.yaml": ["0", "1", "2", "all"],
+        "/var/run/cdi/nvidia.coherent.yaml": ["0", "all"],
+        "/var/run/cdi/nvidia.noncoherent.yaml": ["1", "all"],
+    }
+    first = specs["/var/run/cdi/nvidia.coherent.yaml"]
+    assert (first["kind"], first["cdiVersion"]) == ("nvidia.com/gpu.coherent", "0.6.0")
+    assert first["devices"][0]["annotations"] == {"gpu.nvidia.com/coherent": "true"}
+
+
+def test_a_part_without_gpus_goes():
+    state = coherent(a=False)
+    path = "/var/run/cdi/nvidia.coherent.yaml"
+    kept = CdiState(state.host, None, further={path: ExistingSpec({"kind": "nvidia.com/gpu.coherent", "devices": []})})
+    steps = [(s.action, s.target) for s in plan_cdi(COHERENT, kept, at_boot=False).steps]
+    assert steps == [(WRITE, WISH.path), (WRITE, "/var/run/cdi/nvidia.noncoherent.yaml"), (REMOVE, path)]
+    assert [s.target for s in plan_removal(COHERENT, kept).steps] == [path]
