@@ -102,7 +102,7 @@ def plan_removal(wish: CdiWish, state: CdiState) -> Plan:
 
 def _later(wish: CdiWish, state: CdiState) -> Step:
     before = _describe(state.existing) if state.existing else None
-    after = "known after load_modules nvidia"
+    after = "known after load nvidia"
     return Step(WRITE, wish.path, before, after, "the spec is made of what the loaded driver lists")
 
 

@@ -75,7 +75,7 @@ def test_without_driver_a_run_is_blocked_and_a_check_says_later():
     state = CdiState(NO_DRIVER, None)
     assert plan_cdi(WISH, state, at_boot=True).blocked
     plan = plan_cdi(WISH, state, at_boot=True, may_come=True)
-    assert [(s.action, s.after) for s in plan.steps][0] == (WRITE, "known after load_modules nvidia")
+    assert [(s.action, s.after) for s in plan.steps][0] == (WRITE, "known after load nvidia")
     assert not plan.blocked
 
 
