@@ -171,16 +171,20 @@ LABEL_LINE = re.compile(r"(nvidia\.com/[^=\s]+)=(\S*)")
 
 
 def parse_gfd_log(text: str) -> dict[str, str]:
-    """The labels of GFD's last round: the last run of ``key=value`` lines in its log. Empty before its first round."""
-    found: dict[str, str] = {}
-    inside = False
-    for line in text.splitlines():
-        match = LABEL_LINE.fullmatch(line.strip())
-        if match:
-            found = found if inside else {}
-            found[match[1]] = match[2]
-        inside = bool(match)
-    return found
+    """The labels of GFD's last two rounds, the later value of each; empty before its first round.
+
+    A round begins where a label comes again. The last one may not be written to its end yet, and lines of the other
+    output stream may stand anywhere in it.
+    """
+    before: dict[str, str] = {}
+    last: dict[str, str] = {}
+    for match in (LABEL_LINE.fullmatch(line.strip()) for line in text.splitlines()):
+        if match is None:
+            continue
+        if match[1] in last:
+            before, last = last, {}
+        last[match[1]] = match[2]
+    return {**before, **last}
 
 
 def prove_labels(found: Mapping[str, str], predicted: Mapping[str, str], *, ignored: Iterable[str]) -> str:

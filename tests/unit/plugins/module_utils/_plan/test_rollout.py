@@ -117,18 +117,20 @@ def test_allocatable(found, predicted, reason):
     assert said == (f"allocatable {reason}" if reason else "")
 
 
-# What gpu-feature-discovery v0.18 prints with --output-file= and the NodeFeature API off, two rounds.
-LOG = """I1130 22:00:00.000000       1 main.go:227] Creating Labels
-nvidia.com/gpu.count=1
+# What gpu-feature-discovery v0.18 prints with --output-file= and the NodeFeature API off: three rounds, the last one not at its end.
+LOG = """nvidia.com/gpu.count=1
 nvidia.com/mig-1g.5gb.count=7
+I1130 22:00:00.000000       1 main.go:227] Creating Labels
+nvidia.com/gpu.count=1
+nvidia.com/cuda.driver.rev=
 I1130 22:01:00.000000       1 main.go:227] Sleeping for 60000000000
 nvidia.com/gpu.count=2
+W1130 22:01:01.000000       1 machine-type.go:34] Error getting machine type
 nvidia.com/gfd.timestamp=1764540000
-nvidia.com/cuda.driver.rev=
 """
 
 
-def test_only_the_last_round_of_gfd_counts():
+def test_the_last_rounds_of_gfd_count_though_other_lines_stand_between():
     assert rollout.parse_gfd_log(LOG) == {
         "nvidia.com/gpu.count": "2", "nvidia.com/gfd.timestamp": "1764540000", "nvidia.com/cuda.driver.rev": "",
     }  # fmt: skip
