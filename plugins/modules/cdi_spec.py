@@ -204,7 +204,7 @@ specs:
           env: [NVIDIA_CTK_LIBCUDA_DIR=/usr/lib/x86_64-linux-gnu, NVIDIA_VISIBLE_DEVICES=void]
 stale_because:
   description:
-    - Why the spec that was found before did not fit the host. RV(stale_because[].reason) is one of
+    - Why the spec that was found before did not fit the host. The C(reason) is one of
       C(driver_version), C(device_major), C(device_missing), C(mig_layout), C(hook_missing), C(library_missing),
       C(spec_version).
   type: list

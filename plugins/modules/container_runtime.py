@@ -139,9 +139,9 @@ restart_required:
   sample: true
 effective:
   description:
-    - What is in effect for GPUs. RV(effective.source) is V(engine) where the engine said it, V(files) where it was
+    - What is in effect for GPUs. C(source) is V(engine) where the engine said it, V(files) where it was
       read from its files.
-    - RV(effective.cdi_enabled) is null where nothing is said and the default of the engine's version holds.
+    - C(cdi_enabled) is null where nothing is said and the default of the engine's version holds.
   type: dict
   returned: always
   sample:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TextIO
 
 from .._act.cdi import CdiSpecs, NodeError, WishError, read_wishes
 from .._act.lock import PATH, LockedError, host_lock
@@ -31,7 +32,7 @@ def run(*, host_root: str = "/", lock: str = PATH) -> int:
         with host_lock(path=lock):
             wishes = [make_wish(options) for options in read_wishes(host, load)]
             if not wishes:
-                print(f"nothing to do: {WISH_PATH} names no spec")
+                _say(f"nothing to do: {WISH_PATH} names no spec")
             specs = [(w, CdiSpecs(host, w, read_gpus=read_gpus, load=load)) for w in wishes]
             return max((_bring_about(wish, spec) for wish, spec in specs), default=0)
     except (OSError, LockedError, NodeError, WishError) as error:
@@ -47,16 +48,20 @@ def _bring_about(wish: CdiWish, specs: CdiSpecs) -> int:
         return DRIVER_NOT_LOADED if absent else FAILED
     for step in plan.steps:
         specs.act(step, state)
-        print(f"{step.action} {step.target}: {step.after} ({step.reason})")
+        _say(f"{step.action} {step.target}: {step.after} ({step.reason})")
     for finding in plan.findings:
-        print(f"{finding.severity}: {finding.sentence()}")
+        _say(f"{finding.severity}: {finding.sentence()}")
     if not plan.changed:
-        print(f"{wish.path} is as wanted")
+        _say(f"{wish.path} is as wanted")
         return 0
     left = plan_cdi(wish, specs.observe(), at_boot=False)
     return _fail(f"{wish.path} was written, but: {left.steps[0].reason}") if left.changed else 0
 
 
+def _say(line: str, to: TextIO | None = None) -> None:
+    (to or sys.stdout).write(f"{line}\n")
+
+
 def _fail(text: str) -> int:
-    print(f"gpu-fleet-host cdi: {text}", file=sys.stderr)
+    _say(f"gpu-fleet-host cdi: {text}", sys.stderr)
     return FAILED

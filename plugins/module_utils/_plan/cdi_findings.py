@@ -87,7 +87,7 @@ def no_mig_minor(device: str, capability: str) -> Finding:
 
 def capability_node_missing(device: str, path: str, capability: str) -> Finding:
     """A MIG device without its nodes is listed by everyone and usable by nobody."""
-    gpu, _, rest = capability.partition("/")
+    gpu, _slash, rest = capability.partition("/")
     return Finding(
         id="GPU-CDI-106",
         severity="error",

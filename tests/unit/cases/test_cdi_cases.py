@@ -73,7 +73,7 @@ CASES = read_cases()
 def options_of(case: Mapping[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for argument in case["command"]["args"][2:]:
-        name, _, value = argument[2:].partition("=")
+        name, _equals, value = argument[2:].partition("=")
         if name == "no-all-device":
             options["all_device"] = False
         elif name in LISTS:
