@@ -117,7 +117,7 @@ def test_allocatable(found, predicted, reason):
     assert said == (f"allocatable {reason}" if reason else "")
 
 
-# What gpu-feature-discovery v0.18 prints with --output-file= and without the NodeFeature API: three rounds, the last open.
+# What gpu-feature-discovery v0.18 prints with --output-file= and without the NodeFeature API: three rounds.
 LOG = """nvidia.com/gpu.count=1
 nvidia.com/mig-1g.5gb.count=7
 I1130 22:00:00.000000       1 main.go:227] Creating Labels
