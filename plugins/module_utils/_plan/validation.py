@@ -194,6 +194,10 @@ def _driver(seen: Seen) -> Finding | None:
             f"NVML has {', '.join(seen.nvml_gpus) or 'none'}",
             f"dmesg | grep -E 'NVRM|Xid' for {lost[0]}",
         )
+    return _nodes(seen)
+
+
+def _nodes(seen: Seen) -> Finding | None:
     if seen.missing_nodes:
         return _finding(
             "GPU-KRN-027",
