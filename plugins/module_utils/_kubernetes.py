@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from ansible_collections.kubernetes.core.plugins.module_utils.args_common import AUTH_ARG_SPEC
@@ -18,14 +19,15 @@ from ansible_collections.kubernetes.core.plugins.module_utils.k8s.client import 
 from ansible_collections.kubernetes.core.plugins.module_utils.k8s.core import AnsibleK8SModule
 from ansible_collections.kubernetes.core.plugins.module_utils.k8s.exceptions import CoreException
 
-try:
+from ._catalog.kinds import BY_NAME, MANAGER
+
+# What a request may raise.
+REQUEST_ERRORS: tuple[type[Exception], ...] = ()
+with suppress(ImportError):  # AnsibleK8SModule names the package that is missing
     from kubernetes.client.exceptions import ApiException
     from urllib3.exceptions import HTTPError
-except ImportError:
-    # AnsibleK8SModule names the missing package.
-    ApiException = HTTPError = OSError
 
-from ._catalog.kinds import BY_NAME, MANAGER
+    REQUEST_ERRORS = (ApiException, HTTPError)
 
 MERGE_PATCH = "application/merge-patch+json"
 
@@ -46,10 +48,9 @@ class Cluster:
         """Raises ClusterError where no cluster is configured or it cannot be reached."""
         try:
             self._client = get_api_client(module=module).client
-        except (CoreException, HTTPError, ApiException) as error:
-            raise ClusterError(
-                f"the cluster cannot be reached: {error}; set K8S_AUTH_KUBECONFIG or KUBECONFIG"
-            ) from error
+        except (CoreException, *REQUEST_ERRORS) as error:
+            advice = "set K8S_AUTH_KUBECONFIG or KUBECONFIG"
+            raise ClusterError(f"the cluster cannot be reached: {error}; {advice}") from error
 
     def list(self, kind: str, *, selector: str = "") -> list[dict[str, Any]]:
         """All objects of a kind in all namespaces, with ``selector`` those with these labels."""
@@ -62,9 +63,7 @@ class Cluster:
         return json.loads(self.text(path, query))
 
     def text(self, path: str, query: Mapping[str, Any] | None = None, *, timeout: float = 30.0) -> str:
-        """The plain answer at ``path``: logs, or what a pod serves through the API server's proxy. Raises
-        ClusterError.
-        """
+        """The plain answer at ``path``: logs, or what a pod serves by the API server's proxy. Raises ClusterError."""
         return self._call("GET", path, query=dict(query or {}), timeout=timeout)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> None:
@@ -77,16 +76,16 @@ class Cluster:
             params["content_type"] = MERGE_PATCH
         try:
             answer = self._client.request(method, path, body=body, serialize=False, _request_timeout=timeout, **params)
-        except ApiException as error:
-            raise ClusterError(f"{method} {path}: {error.status} {_reason(error)}") from error
-        except HTTPError as error:
-            raise ClusterError(f"{method} {path}: {error}") from error
+        except REQUEST_ERRORS as error:
+            raise ClusterError(f"{method} {path}: {_reason(error)}") from error
         return answer.data.decode("utf-8", "replace")
 
 
 def _reason(error: Any) -> str:
-    """The API server's own message, else the HTTP reason."""
+    """Of a refused request the status with the API server's own message or the HTTP reason, else what went wrong."""
+    if not hasattr(error, "status"):
+        return str(error)
     try:
-        return str(json.loads(error.body)["message"])
+        return f"{error.status} {json.loads(error.body)['message']}"
     except (ValueError, KeyError, TypeError):
-        return str(error.reason)
+        return f"{error.status} {error.reason}"

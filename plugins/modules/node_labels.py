@@ -119,8 +119,12 @@ findings:
   sample: []
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 from ..module_utils._kubernetes import Cluster, ClusterError, cluster_module
-from ..module_utils._plan.nodes import Host, plan_nodes
+from ..module_utils._plan.model import Plan
+from ..module_utils._plan.nodes import Host, NodeWish, plan_nodes
 
 HOST = {
     "name": {"type": "str", "required": True},
@@ -136,7 +140,7 @@ OPTIONS = {
 }
 
 
-def host_of(row):
+def host_of(row: dict[str, Any]) -> Host:
     return Host(
         name=row["name"],
         node=row["node"],
@@ -147,7 +151,7 @@ def host_of(row):
     )
 
 
-def returns(plan, wishes):
+def returns(plan: Plan, wishes: Sequence[NodeWish]) -> dict[str, Any]:
     shown = ("host", "node", "operands", "reason", "labels", "resources", "gpus")
     return {
         "changed": plan.changed,
@@ -159,34 +163,43 @@ def returns(plan, wishes):
     }
 
 
-def write(module, cluster, plan, wishes, again):
-    result = returns(plan, wishes)
-    if module.check_mode or not plan.changed:
-        return result
-    for wish in wishes:
-        if wish.changed:
-            cluster.patch(f"/api/v1/nodes/{wish.node}", {"metadata": {"labels": wish.changed}})
-    left = again()[0].steps
-    if left:
-        module.fail_json(msg=f"{left[0].target} was labelled, but {left[0].after} is gone again", **result)
-    return result
+class Labels:
+    """The nodes of the cluster, and the labels that the hosts of the inventory give them."""
+
+    def __init__(self, cluster: Cluster, params: dict[str, Any]) -> None:
+        self.cluster = cluster
+        self.hosts = [host_of(row) for row in params["hosts"]]
+        self.strategy = params["mig_strategy"]
+
+    def decide(self) -> tuple[Plan, tuple[NodeWish, ...]]:
+        """What differs now; one list call."""
+        return plan_nodes(self.hosts, self.cluster.list("Node"), mig_strategy=self.strategy)
+
+    def bring_about(self, *, check_mode: bool) -> dict[str, Any]:
+        """Patches and proves it. ``msg`` in the result says what is gone again."""
+        plan, wishes = self.decide()
+        result = returns(plan, wishes)
+        if check_mode or not plan.changed:
+            return result
+        for wish in wishes:
+            if wish.changed:
+                self.cluster.patch(f"/api/v1/nodes/{wish.node}", {"metadata": {"labels": wish.changed}})
+        left = self.decide()[0].steps
+        gone = f"{left[0].target} was labelled, but {left[0].after} is gone again" if left else ""
+        return {**result, "msg": gone} if gone else result
 
 
-def main():
+def main() -> None:
     module = cluster_module(OPTIONS)
     bare = [h["name"] for h in module.params["hosts"] if h["state"] == "ready" and "gpus" not in h["facts"]]
     if bare:
         module.fail_json(msg=f"hosts[].facts of {', '.join(bare)} is no result of gpu.fleet.gpu_info; run it before")
     try:
-        cluster = Cluster(module)
-        hosts = [host_of(row) for row in module.params["hosts"]]
-
-        def decide():
-            return plan_nodes(hosts, cluster.list("Node"), mig_strategy=module.params["mig_strategy"])
-
-        result = write(module, cluster, *decide(), decide)
+        result = Labels(Cluster(module), module.params).bring_about(check_mode=module.check_mode)
     except ClusterError as error:
         module.fail_json(msg=str(error))
+    if "msg" in result:
+        module.fail_json(**result)
     module.exit_json(**result)
 
 

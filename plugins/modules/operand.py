@@ -75,6 +75,8 @@ findings:
   sample: []
 """
 
+from typing import Any
+
 from ..module_utils._catalog.kinds import KINDS, MANAGED_BY, MANAGER
 from ..module_utils._kubernetes import Cluster, ClusterError, cluster_module
 from ..module_utils._plan.objects import plan_objects
@@ -86,7 +88,7 @@ OPTIONS = {
 }
 
 
-def observe(cluster):
+def observe(cluster: Cluster) -> list[dict[str, Any]]:
     """Everything of ours, and all objects of the kinds that may belong to somebody else: one list a kind."""
     return [
         found
@@ -95,7 +97,7 @@ def observe(cluster):
     ]
 
 
-def main():
+def main() -> None:
     module = cluster_module(OPTIONS)
     try:
         found = observe(Cluster(module))

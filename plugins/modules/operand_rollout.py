@@ -138,9 +138,11 @@ waited:
 """
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from ..module_utils._catalog.labels import TIMESTAMP
-from ..module_utils._kubernetes import Cluster, ClusterError, cluster_module
+from ..module_utils._kubernetes import AnsibleK8SModule, Cluster, ClusterError, cluster_module
 from ..module_utils._plan import rollout
 from ..module_utils._plan.labels import is_gfd_key
 
@@ -169,14 +171,14 @@ SHOWN_LINES = 5
 class Rollout:
     """One DaemonSet and what is expected of it."""
 
-    def __init__(self, cluster, params):
+    def __init__(self, cluster: Cluster, params: dict[str, Any]) -> None:
         self.cluster = cluster
         self.params = params
         self.expected = {row["node"]: row for row in params["expected"]}
         self.pods_path = f"/api/v1/namespaces/{params['namespace']}/pods"
 
-    def look(self):
-        """The judgement now, and the DaemonSet's update pace: three list calls, and one request a pod for its proof."""
+    def look(self) -> tuple[list[rollout.NodeRollout], Any]:
+        """The judgement now, and the DaemonSet's maxUnavailable: three list calls, and one request a pod to prove."""
         found = self.cluster.list("DaemonSet", selector=f"app={self.params['name']}")
         mine = [d for d in found if d["metadata"]["namespace"] == self.params["namespace"]]
         daemonset = mine[0] if mine else None
@@ -186,13 +188,15 @@ class Rollout:
         by_name = {n["metadata"]["name"]: n for n in nodes}
         return [self.prove(row, by_name) for row in rows], pace(daemonset)
 
-    def prove(self, row, nodes):
+    def prove(self, row: rollout.NodeRollout, nodes: Mapping[str, Mapping[str, Any]]) -> rollout.NodeRollout:
+        """A ready row stays ready only where its proof holds."""
         if row.state != rollout.READY or row.node not in self.expected:
             return row
         reason = self.missing(row, nodes[row.node])
         return rollout.NodeRollout(row.node, rollout.NOT_READY, reason, row.pod) if reason else row
 
-    def missing(self, row, node):
+    def missing(self, row: rollout.NodeRollout, node: Mapping[str, Any]) -> str:
+        """What the proof lacks, or an empty text."""
         wish, proof = self.expected[row.node], self.params["proof"]
         if proof == "allocatable":
             return rollout.prove_allocatable(node, wish["resources"])
@@ -203,40 +207,44 @@ class Rollout:
             return self.series(row.pod, wish["gpus"])
         return ""
 
-    def series(self, pod, gpus):
+    def series(self, pod: str, gpus: list[str]) -> str:
+        """What the exporter's metrics lack, or an empty text."""
         try:
             text = self.cluster.text(f"{self.pods_path}/{pod}:{self.params['port']}/proxy/metrics", timeout=10.0)
         except ClusterError as error:
             return f"its metrics cannot be read: {error}"
         return rollout.prove_series(text, gpus)
 
-    def log(self, pod, lines, **query):
+    def log(self, pod: str, lines: int, **query: str) -> str:
+        """The last ``lines`` lines of a pod's log, or why there is none."""
         try:
             return self.cluster.text(f"{self.pods_path}/{pod}/log", {"tailLines": lines, **query})
         except ClusterError as error:
             return f"(no log: {error})"
 
-    def explained(self, row):
+    def explained(self, row: rollout.NodeRollout) -> rollout.NodeRollout:
         """A crash with the last lines of the container that ended."""
         if "crashes" not in row.reason:
             return row
         container = row.reason.split(" crashes")[0].split()[-1]
         text = self.log(row.pod, SHOWN_LINES, previous="true", container=container)
-        return rollout.NodeRollout(
-            row.node, row.state, f"{row.reason}; its last words: {' | '.join(text.splitlines())}", row.pod
-        )
+        words = " | ".join(text.splitlines())
+        return rollout.NodeRollout(row.node, row.state, f"{row.reason}; its last words: {words}", row.pod)
 
 
-def gfd_only(labels):
+def gfd_only(labels: Mapping[str, Any]) -> dict[str, Any]:
+    """The labels that GFD sets itself; null stands for one that has to go."""
     return {k: v for k, v in labels.items() if v is not None and is_gfd_key(k)}
 
 
-def pace(daemonset):
+def pace(daemonset: Mapping[str, Any] | None) -> Any:
+    """maxUnavailable of a DaemonSet's update strategy, a number or a share as ``10%``."""
     strategy = ((daemonset or {}).get("spec") or {}).get("updateStrategy") or {}
     return (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1)
 
 
-def wait(module, watched):
+def wait(module: AnsibleK8SModule, watched: Rollout) -> tuple[list[rollout.NodeRollout], int]:
+    """Looks until all nodes are ready or the time is over; the rows, and the seconds that passed."""
     start = time.monotonic()
     while True:
         rows, speed = watched.look()
@@ -248,7 +256,7 @@ def wait(module, watched):
         time.sleep(module.params["poll"])
 
 
-def main():
+def main() -> None:
     module = cluster_module(OPTIONS)
     try:
         rows, waited = wait(module, Rollout(Cluster(module), module.params))

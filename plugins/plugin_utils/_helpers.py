@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Packs the controller's own copies of the Python packages that hosts may lack. Private to this collection.
 
-Only pure Python travels: nvidia-ml-py (one file), tomlkit and PyYAML (without its C part). Python imports them out of the
-archive (zipimport), so nothing has to be unpacked on the host.
+Only pure Python travels: nvidia-ml-py (one file), tomlkit and PyYAML (without its C part). Python imports them out of
+the archive (zipimport), so nothing has to be unpacked on the host.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def helper_files(name: str) -> dict[str, bytes]:
     """Path in the archive -> content, for the import name ``name``. Raises HelperMissing."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
-        wanted = PACKAGES.get(name, name)
-        raise HelperMissing(f"the controller's Python lacks {name!r}, which the host lacks too; run: pip install {wanted}")
+        fix = f"run: pip install {PACKAGES.get(name, name)}"
+        raise HelperMissing(f"the controller's Python lacks {name!r}, which the host lacks too; {fix}")
     if not spec.submodule_search_locations:
         return {os.path.basename(spec.origin): _read(spec.origin)}
     top = os.path.dirname(spec.origin)

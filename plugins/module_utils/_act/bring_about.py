@@ -56,4 +56,5 @@ def _not_proved(left: Plan) -> str:
     if left.blocked:
         return f"every step was carried out, but then: {left.message()}"
     step = left.steps[0]
-    return f"every step was carried out, but {step.action} {step.target} is still needed: {step.reason} (found: {step.before})"
+    needed = f"{step.action} {step.target} is still needed: {step.reason} (found: {step.before})"
+    return f"every step was carried out, but {needed}"

@@ -83,7 +83,9 @@ class HostRoot:
             with open(self.where(path), "rb") as file:
                 return file.read()
         except OSError as error:
-            return _none_if_absent(error)
+            if error.errno in ABSENT:
+                return None
+            raise
 
     def line(self, path: str) -> str | None:
         """The file's text without surrounding white space, or None: for one-value files of /sys and /proc."""
@@ -114,7 +116,9 @@ class HostRoot:
         try:
             return os.lstat(self.where(path))
         except OSError as error:
-            return _none_if_absent(error)
+            if error.errno in ABSENT:
+                return None
+            raise
 
     def link(self, path: str) -> str | None:
         """The text of the symbolic link ``path`` itself (its parents resolved), or None where it is no link."""
@@ -126,8 +130,9 @@ class HostRoot:
         try:
             return sorted(os.listdir(self.where(path)))
         except OSError as error:
-            _none_if_absent(error)
-            return []
+            if error.errno in ABSENT:
+                return []
+            raise
 
     def device(self, path: str) -> DeviceNode | None:
         """The character device at ``path``, or None where there is none."""
@@ -155,8 +160,3 @@ def _readlink(outer: str) -> str | None:
         if error.errno in (errno.EINVAL, *ABSENT):
             return None
         raise
-
-
-def _none_if_absent(error: OSError) -> None:
-    if error.errno not in ABSENT:
-        raise error

@@ -119,7 +119,8 @@ def _step(wish: NodeWish, node: Mapping[str, Any]) -> Step:
     current = node["metadata"].get("labels") or {}
     before = ", ".join(f"{k}={current[k]}" for k in wish.changed if k in current) or None
     after = ", ".join(f"{k}={v}" for k, v in wish.changed.items() if v is not None) or None
-    return Step("label", f"Node {wish.node}", before, after, f"{len(wish.changed)} label(s) follow from host {wish.host}")
+    reason = f"{len(wish.changed)} label(s) follow from host {wish.host}"
+    return Step("label", f"Node {wish.node}", before, after, reason)
 
 
 def _no_node(host: Host, nodes: Sequence[Mapping[str, Any]]) -> Finding:

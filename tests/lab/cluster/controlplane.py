@@ -82,7 +82,7 @@ class ControlPlane:
 
     def kubectl(self, *args: str, timeout: float = 60) -> str:
         """What `kubectl` as cluster administrator prints; CommandFailed with its message when it fails."""
-        command = [program("kubectl"), f"--cache-dir={self.folder}/kubectl-cache", *args]
+        command: list[str | Path] = [program("kubectl"), f"--cache-dir={self.folder}/kubectl-cache", *args]
         try:
             return self.lab.output(command, env={"KUBECONFIG": str(self.kubeconfig)}, timeout=timeout)
         except CommandFailed as error:  # without the words that lead into the lab

@@ -14,10 +14,10 @@ PLUGINS = Path(__file__).parents[3] / "plugins"
 UTILS = PLUGINS / "module_utils"
 
 PURE = {
-    "__future__", "abc", "bisect", "collections", "copy", "dataclasses", "datetime", "enum", "fnmatch", "functools", "hashlib",
-    "ipaddress", "itertools", "json", "math", "operator", "posixpath", "re", "statistics", "string", "textwrap", "types", "typing",
+    "__future__", "abc", "bisect", "collections", "copy", "dataclasses", "datetime", "enum", "fnmatch", "functools",
+    "hashlib", "ipaddress", "itertools", "json", "math", "operator", "posixpath", "re", "statistics", "string",
+    "textwrap", "types", "typing",
 }  # fmt: skip
-IMPURE_ROOMS = {"_observe", "_act", "_host"}
 
 # room -> (rooms it may import, whether the whole standard library is open to it)
 RULES = {

@@ -9,6 +9,7 @@ import os
 import stat
 
 import pytest
+
 from ansible_collections.gpu.fleet.plugins.module_utils._act.files import remove_file, write_atomically
 from ansible_collections.gpu.fleet.plugins.module_utils._act.lock import LockedError, host_lock
 from ansible_collections.gpu.fleet.plugins.module_utils._act.ownership import Ownership, OwnershipError
@@ -45,7 +46,8 @@ def test_remove_says_whether_it_was_there(tmp_path):
 
 def test_lock_is_exclusive_and_names_its_holder(tmp_path):
     path = str(tmp_path / "lock")
-    with host_lock(path=path), pytest.raises(LockedError, match=f"process {os.getpid()}"), host_lock(path=path, timeout=0):
+    holder = f"process {os.getpid()}"
+    with host_lock(path=path), pytest.raises(LockedError, match=holder), host_lock(path=path, timeout=0):
         raise AssertionError("the lock was given twice")
     with host_lock(path=path, timeout=0):
         assert os.path.exists(path)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import HostRoot
 
 
-@pytest.fixture()
+@pytest.fixture
 def host(tmp_path):
     root = tmp_path / "host"
     (root / "usr/lib").mkdir(parents=True)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.model import Finding, Plan, Step, join_plans
 
 HARMLESS = Step("write", "/etc/a", None, "new", "it is missing")
@@ -35,7 +36,8 @@ def test_message_names_only_what_blocks():
 
 
 def test_diff_has_one_line_a_step():
-    assert Plan(steps=(HARMLESS, REBOOT)).diff() == {"before": "/etc/a: None\nhost: old\n", "after": "/etc/a: new\nhost: new\n"}
+    diff = Plan(steps=(HARMLESS, REBOOT)).diff()
+    assert diff == {"before": "/etc/a: None\nhost: old\n", "after": "/etc/a: new\nhost: new\n"}
 
 
 def test_join_keeps_order():
@@ -43,7 +45,9 @@ def test_join_keeps_order():
     assert joined == Plan(steps=(REBOOT, HARMLESS), findings=(ERROR,))
 
 
-@pytest.mark.parametrize("make", [lambda: Step("a", "b", None, None, "c", disrupts="all"), lambda: Finding("X", "bad", "", "", "", "")])
+@pytest.mark.parametrize(
+    "make", [lambda: Step("a", "b", None, None, "c", disrupts="all"), lambda: Finding("X", "bad", "", "", "", "")]
+)
 def test_unknown_words_are_refused(make):
     with pytest.raises(ValueError, match="wanted one of"):
         make()

@@ -12,9 +12,8 @@ STEP = {
     "reason": "the host has no driver", "disrupts": "host",
 }  # fmt: skip
 FINDING = {
-    "id": "GPU-KRN-026", "severity": "error", "summary": "versions differ", "wanted": "a", "found": "b", "remedy": "reboot",
-
-    "source": "",
+    "id": "GPU-KRN-026", "severity": "error", "summary": "versions differ", "wanted": "a", "found": "b",
+    "remedy": "reboot", "source": "",
 }  # fmt: skip
 
 
