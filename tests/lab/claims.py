@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What must be true of a fleet that gpu.fleet made ready, asked of the programs that users have: podman, kubectl, nvidia-smi."""
+"""What must be true of a fleet that gpu.fleet made ready, asked of users' own programs: podman, kubectl, nvidia-smi."""
 
 from __future__ import annotations
 

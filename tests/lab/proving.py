@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fleet of demo and integration tests: two hosts with other systems, GPUs and uses, and the runs of gpu.fleet on it."""
+"""The fleet of demo and integration tests: two hosts that differ in all they can, and the runs of gpu.fleet on it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dev import progress
 
@@ -31,7 +32,8 @@ RESOURCES = {
 ASKED = {"gpu1": "nvidia.com/gpu", "gpu2": "nvidia.com/mig-1g.5gb"}
 PLAYBOOK_SECONDS = 1500
 _RECAP = re.compile(
-    r"^(?P<host>\S+)\s+: ok=(?P<ok>\d+)\s+changed=(?P<changed>\d+)\s+unreachable=(?P<unreachable>\d+)\s+failed=(?P<failed>\d+)",
+    r"^(?P<host>\S+)\s+: ok=(?P<ok>\d+)\s+changed=(?P<changed>\d+)"
+    r"\s+unreachable=(?P<unreachable>\d+)\s+failed=(?P<failed>\d+)",
     re.M,
 )
 
@@ -43,7 +45,11 @@ class Run:
     status: int
     text: str
     recap: dict[str, dict[str, int]]
-    report: dict[str, object]
+    report: dict[str, Any]
+
+    def end(self, lines: int = 40) -> str:
+        """The last lines of what it said, for messages of failures."""
+        return "\n".join([f"exit status {self.status}", *self.text.splitlines()[-lines:]])
 
     def total(self, kind: str) -> int:
         """The sum over all hosts of `changed`, `failed`, `ok` or `unreachable`."""
