@@ -78,7 +78,7 @@ class AptState:
 def apt_state(run: Run, host: HostRoot) -> Iterator[AptState]:
     """An AptState about ``host`` that is gone after the block."""
     with tempfile.TemporaryDirectory(prefix="gpu-fleet-apt-") as directory:
-        for folder in ("sources", "preferences", "keys", "lists/partial", "cache/archives/partial"):
+        for folder in ("sources", "preferences", "keys", "lists/partial", "cache/archives/partial", "log"):
             os.makedirs(os.path.join(directory, folder))
         _copy(host.where(PARTS), os.path.join(directory, "sources"))
         _copy(host.where(PREFERENCES), os.path.join(directory, "preferences"))
@@ -101,6 +101,8 @@ def _options(directory: str, host: HostRoot) -> list[str]:
         "Dir::State::status": host.where("/var/lib/dpkg/status"),
         "Dir::State::lists": f"{directory}/lists",
         "Dir::Cache": f"{directory}/cache",
+        # Also a simulation logs what it asked of the planner.
+        "Dir::Log": f"{directory}/log",
         # The directory is root's alone, so apt's own user could not write there.
         "APT::Sandbox::User": "root",
         "Debug::NoLocking": "true",
