@@ -15,7 +15,7 @@ description:
 positional: _input
 options:
   _input:
-    description: C(gpu_fleet_results) of the host.
+    description: Role to the result that it published for the host.
     type: dict
     required: true
   planned:
@@ -27,7 +27,7 @@ options:
 EXAMPLES = r"""
 - name: Show whether operands may land here
   ansible.builtin.debug:
-    msg: "{{ gpu_fleet_results | gpu.fleet.host_state(planned=ansible_check_mode) }}"
+    msg: "{{ {'driver': driver_result, 'mig': mig_result} | gpu.fleet.host_state(planned=ansible_check_mode) }}"
 """
 
 RETURN = r"""

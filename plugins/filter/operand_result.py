@@ -28,6 +28,10 @@ options:
     type: str
     choices: [present, absent]
     required: true
+  applied:
+    description: The result of M(gpu.fleet.operand).
+    type: dict
+    required: true
   rollout:
     description: The result of M(gpu.fleet.operand_rollout).
     type: dict
@@ -41,14 +45,26 @@ options:
 EXAMPLES = r"""
 - name: Show the state of this host's node
   ansible.builtin.debug:
-    msg: "{{ gpu_fleet_nodes | gpu.fleet.operand_result(host=inventory_hostname, state='present', rollout=rollout) }}"
+    msg: >-
+      {{ gpu_fleet_nodes | gpu.fleet.operand_result(host=inventory_hostname, state='present', applied=applied,
+      rollout=rollout) }}
 """
 
 RETURN = r"""
 _value:
-  description: State, reason, and the other keys of a role's result.
+  description:
+    - State, reason, and the other keys of a role's result; whether the role has to fail (C(waits)); what belongs to no
+      single host (C(cluster)).
   type: dict
-  sample: {state: ready, reason: "", waits: false, version: "", plan: [], findings: [], reboot_required: false}
+  sample:
+    state: ready
+    reason: ""
+    plan: []
+    findings: []
+    reboot_required: false
+    version: ""
+    waits: false
+    cluster: {plan: [], findings: []}
 """
 
 from collections.abc import Callable

@@ -22,7 +22,7 @@ options:
     elements: str
     required: true
   results:
-    description: Host to role to the result that the role published as C(gpu_fleet_results).
+    description: Host to role to the result that the role published, such as C(driver_result).
     type: dict
     required: true
   cluster:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._catalog.states import DISABLED, ERROR, IGNORED, NOT_READY, READY
+from .role_result import published
 
 # Begins like every reason that follows from another one, so that the report says only the first.
 HOST_FIRST = "waits for the host's own states"
@@ -16,24 +17,24 @@ PLANNED = "would be brought to the cluster"
 
 
 def operand_result(
-    nodes: Sequence[Mapping[str, Any]], *, host: str, state: str, rollout: Mapping[str, Any], version: str = ""
+    nodes: Sequence[Mapping[str, Any]],
+    *,
+    host: str,
+    state: str,
+    applied: Mapping[str, Any],
+    rollout: Mapping[str, Any],
+    version: str = "",
 ) -> dict[str, Any]:
     """The result that a role publishes for ``host``.
 
-    ``nodes`` are rows of node_labels (empty where a role runs alone), ``rollout`` is the result of operand_rollout.
-    ``waits`` says
-    whether a host that is not ready makes the role fail: not in check mode, and not where the host itself is not ready.
+    ``nodes`` are rows of node_labels (empty where a role runs alone), ``applied`` is the result of operand and
+    ``rollout`` that of operand_rollout. ``waits`` says whether a host that is not ready makes the role fail: not in
+    check mode, and not where the host itself is not ready. ``cluster`` has the steps and findings that belong to no
+    single host.
     """
     found, reason, waits = _judge(nodes, host, state, rollout)
-    return {
-        "state": found,
-        "reason": reason,
-        "waits": waits,
-        "version": version,
-        "plan": [],
-        "findings": [],
-        "reboot_required": False,
-    }
+    cluster = {"plan": applied["plan"]["steps"], "findings": applied["findings"]}
+    return {**published(found, reason, version=version), "waits": waits, "cluster": cluster}
 
 
 def _judge(

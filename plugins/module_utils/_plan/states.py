@@ -21,6 +21,7 @@ from .._catalog.states import (
     READY,
     State,
 )
+from .role_result import published
 
 Results = Mapping[str, Mapping[str, Any]]
 NO_ROLE = "this collection has no role for it yet"
@@ -131,16 +132,11 @@ def results_of_validation(result: Mapping[str, Any]) -> dict[str, dict[str, Any]
     stale = f"barrier files do not show what was proved: {', '.join(steps)}" if steps else ""
     ignored = found["driver"]["state"] == IGNORED
     value = IGNORED if ignored else READY if result["ready"] and not stale else NOT_READY
-    findings = list(result["findings"])
-    found["validation"] = _result(value, stale or "; ".join(result["reasons"]), findings)
+    found["validation"] = published(value, stale or "; ".join(result["reasons"]), findings=result["findings"])
     return {role: found[role] for role in HOST_ROLES if role in found}
 
 
 def _worst(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     order = (NOT_READY, READY, DISABLED, IGNORED)
     row = min(rows, key=lambda c: order.index(c["state"]), default={"state": DISABLED, "reason": ""})
-    return _result(row["state"], row["reason"], [])
-
-
-def _result(state: str, reason: str, findings: list[Any]) -> dict[str, Any]:
-    return {"state": state, "reason": reason, "plan": [], "findings": findings, "reboot_required": False, "version": ""}
+    return published(row["state"], row["reason"])

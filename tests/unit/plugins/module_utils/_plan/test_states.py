@@ -142,6 +142,8 @@ def seen(state="ready", reason="", **more):
     return {"ready": state == "ready", "looked_once": False, "nodes": nodes, "reasons": [f"n: {reason}"], **more}
 
 
+APPLIED = {"plan": {"steps": ["step"]}, "findings": ["finding"]}
+
 # nodes, state, rollout -> state, whether the role fails
 OPERANDS = {
     "ready": ([row()], "present", seen(), "ready", False),
@@ -159,5 +161,6 @@ OPERANDS = {
 
 @pytest.mark.parametrize(("nodes", "state", "rollout", "value", "waits"), OPERANDS.values(), ids=OPERANDS)
 def test_operand_result(nodes, state, rollout, value, waits):
-    found = operand_result(nodes, host="h", state=state, rollout=rollout)
+    found = operand_result(nodes, host="h", state=state, applied=APPLIED, rollout=rollout)
     assert (found["state"], found["waits"]) == (value, waits)
+    assert found["cluster"] == {"plan": ["step"], "findings": ["finding"]}
