@@ -17,8 +17,16 @@ from . import progress
 from .tally import Tally
 
 READY_SECONDS = 120
-# The roles whose work shows in the table; `ready` in each, or `disabled` where there is nothing to do.
 GOOD = {"ready", "disabled", "ignored"}
+NEEDED = (
+    "pre-requisites",
+    "state-driver",
+    "state-container-toolkit",
+    "state-operator-validation",
+    "state-device-plugin",
+    "state-dcgm-exporter",
+    "gpu-feature-discovery",
+)
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,10 @@ def _succeeded(run: proving.Run) -> None:
 
 
 def _all_ready(run: proving.Run) -> None:
-    rows = [row for row in run.table().splitlines()[1:] if row]
-    bad = [row for row in rows if not set(row.split()[1:]) <= GOOD]
-    claims.hold("rows of the state table with something that is not ready", wanted=[], found=bad)
-    claims.hold("hosts in the state table", wanted=sorted(proving.RESOURCES), found=sorted(r.split()[0] for r in rows))
+    states = run.states()
+    bad = {h: {s: v for s, v in row.items() if v not in GOOD} for h, row in states.items()}
+    claims.hold("states that are not ready", wanted={name: {} for name in proving.RESOURCES}, found=bad)
+    for name in NEEDED:
+        claims.hold(
+            f"{name} on every host", wanted={"ready"}, found={row.get(name, "absent") for row in states.values()}
+        )

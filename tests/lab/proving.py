@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from typing import Any
 
 from dev import progress
 
@@ -56,13 +57,18 @@ class Run:
         return sum(row[kind] for row in self.recap.values())
 
     def table(self) -> str:
-        """The state table at the end of the run."""
+        """The state table at the end of the run: its head and a row for each host."""
         lines = self.text.splitlines()
-        begin = next((i for i, line in enumerate(lines) if re.match(r"host\s+prereq", line)), None)
-        if begin is None:
-            return ""
-        end = next((i for i in range(begin, len(lines)) if not lines[i].strip()), len(lines))
-        return "\n".join(lines[begin:end])
+        begin = next((i for i, line in enumerate(lines) if re.match(r"host\s+prereq", line)), len(lines))
+        rows = [line for line in lines[begin + 1 :] if line.split(" ")[0] in self.recap and "ok=" not in line]
+        return "\n".join(lines[begin : begin + 1] + rows)
+
+    def states(self) -> dict[str, dict[str, str]]:
+        """Host -> state, by the operator's name -> ready, not_ready, disabled, ignored or error."""
+        found: dict[str, dict[str, str]] = {}
+        for row in self.report.get("states", []):
+            found.setdefault(row["host"], {})[row["state"]] = row["value"]
+        return found
 
 
 def write_variables(
