@@ -1,0 +1,106 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What somebody changed by hand is brought back by the next site, and only that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lab import claims, proving
+from lab.cluster.controlplane import ControlPlane
+from lab.lab import Lab
+from lab.watched import Watched, watch
+
+NAMESPACE, PLUGIN, GFD = "gpu-fleet", "nvidia-device-plugin-daemonset", "gpu-feature-discovery"
+SPEC, LABEL = "/var/run/cdi/nvidia.yaml", "nvidia.com/gpu.deploy.gpu-feature-discovery"
+# By `kubectl edit`, which makes itself the manager of the field, and by a client that says it is gpu.fleet.
+EDITED, TAKEN = "gpu.fleet", "somebody"
+
+
+@pytest.fixture(scope="module")
+def mended(lab: Lab, plane: ControlPlane, repeated: Watched) -> Watched:
+    """site after a CDI spec, a daemon, a label and a DaemonSet were changed by hand."""
+    lab.host("gpu1").run(["rm", SPEC])
+    lab.host("gpu2").run(["systemctl", "disable", "--now", "nvidia-persistenced.service"])
+    plane.kubectl("label", "node", "gpu1", f"{LABEL}-")
+    edit(plane, PLUGIN, manager=EDITED)
+    return watch(lab, "gpu.fleet.site")
+
+
+@pytest.fixture(scope="module")
+def refused(lab: Lab, plane: ControlPlane, mended: Watched) -> Watched:
+    """site after another field manager has taken a field of ours."""
+    edit(plane, GFD, manager=TAKEN)
+    return watch(lab, "gpu.fleet.site")
+
+
+@pytest.fixture(scope="module")
+def forced(lab: Lab, refused: Watched) -> Watched:
+    """The same, with leave to take it back."""
+    return watch(lab, "gpu.fleet.site", "--extra-vars", "gfd_force_conflicts=true")
+
+
+def test_site_mends_drift(mended: Watched) -> None:
+    assert mended.run.status == 0, mended.run.end()
+    assert mended.not_ready() == []
+
+
+def test_only_what_drifted_is_in_the_plan(mended: Watched) -> None:
+    places = sorted({(host, role) for host, role, _action, _target in mended.steps()})
+    wanted = [("cluster", "device_plugin"), ("cluster", "node_labels"), ("gpu1", "toolkit"), ("gpu2", "driver")]
+    # The proof is taken away while the spec is missing, and given again.
+    assert [place for place in places if place[1] != "validation"] == wanted
+
+
+def test_cdi_spec_is_back(lab: Lab, mended: Watched) -> None:
+    assert "nvidia.com/gpu" in lab.host("gpu1").run(["cat", SPEC])
+    assert claims.gpu_nodes(claims.podman_nodes(lab.host("gpu1"), "nvidia.com/gpu=1")) == ["/dev/nvidia1"]
+
+
+@pytest.mark.parametrize(("question", "answer"), [("is-active", "active"), ("is-enabled", "enabled")])
+def test_persistence_daemon_is_back(lab: Lab, mended: Watched, question: str, answer: str) -> None:
+    assert lab.host("gpu2").shell(f"systemctl {question} nvidia-persistenced.service || true").strip() == answer
+
+
+def test_label_is_back(plane: ControlPlane, mended: Watched) -> None:
+    labels = json.loads(plane.kubectl("get", "node", "gpu1", "--output", "json"))["metadata"]["labels"]
+    assert labels.get(LABEL) == "true"
+
+
+def test_edited_daemon_set_is_back(plane: ControlPlane, mended: Watched) -> None:
+    assert pod_spec(plane, PLUGIN)["priorityClassName"] == "system-node-critical"
+
+
+@pytest.mark.parametrize("name", sorted(proving.RESOURCES))
+def test_resources_are_there_after_drift(plane: ControlPlane, mended: Watched, name: str) -> None:
+    assert claims.allocatable(plane, name) == proving.RESOURCES[name]
+
+
+def test_field_of_another_manager_is_left_and_named(plane: ControlPlane, refused: Watched) -> None:
+    assert refused.run.status != 0, "the conflict was not reported"
+    reasons = {row["reason"] for row in refused.run.report["states"] if row["role"] == "gfd"}
+    assert any(TAKEN in reason and "force_conflicts" in reason for reason in reasons), reasons
+    assert pod_spec(plane, GFD)["priorityClassName"] == "system-cluster-critical"
+
+
+def test_field_of_another_manager_is_taken_where_that_is_allowed(plane: ControlPlane, forced: Watched) -> None:
+    assert forced.run.status == 0, forced.run.end()
+    assert pod_spec(plane, GFD)["priorityClassName"] == "system-node-critical"
+
+
+def edit(plane: ControlPlane, name: str, *, manager: str) -> None:
+    """Changes a field that gpu.fleet sets, as field manager `manager`."""
+    patch = {"spec": {"template": {"spec": {"priorityClassName": "system-cluster-critical"}}}}
+    where = ("--namespace", NAMESPACE, f"--field-manager={manager}")
+    plane.kubectl("patch", "daemonset", name, *where, "--type=merge", f"--patch={json.dumps(patch)}")
+
+
+def pod_spec(plane: ControlPlane, name: str) -> dict[str, Any]:
+    """The pod template's spec of a DaemonSet."""
+    found = json.loads(plane.kubectl("get", "daemonset", name, "--namespace", NAMESPACE, "--output", "json"))
+    spec: dict[str, Any] = found["spec"]["template"]["spec"]
+    return spec
