@@ -56,6 +56,13 @@ options:
     description: Whether the options are saved, so that C(gpu-fleet-validation.service) proves the same at every boot.
     type: bool
     default: false
+  pending:
+    description:
+      - Whether steps come before that check mode has planned only. What is not ready then counts as what they will
+        make ready, so that the plan is the one of the real run.
+      - For check mode alone.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - gpu.fleet._attributes
   - gpu.fleet._host_root
@@ -151,6 +158,7 @@ ARGUMENTS: dict[str, Any] = {
     "driver_root": {"type": "path", "default": "/"},
     "extras": {"type": "list", "elements": "str", "choices": list(EXTRAS), "default": []},
     "at_boot": {"type": "bool", "default": False},
+    "pending": {"type": "bool", "default": False},
     "host_root": {"type": "path", "default": "/"},
 }
 SAVE, FORGET = "save_options", "forget_options"
@@ -174,7 +182,8 @@ def wanted_options(options: dict[str, Any]) -> dict[str, Any] | None:
 
 def plan(options: dict[str, Any], wish: Validation, seen: Seen, saved: dict[str, Any] | None) -> Plan:
     """The barrier files, and what is saved for the boot."""
-    files = plan_removal(seen) if options["state"] == "absent" else plan_barriers(wish, seen)
+    present = options["state"] == "present"
+    files = plan_barriers(wish, seen, pending=options["pending"]) if present else plan_removal(seen)
     wanted = wanted_options(options)
     if wanted == saved or (wanted is None and options["state"] == "present"):
         return files
@@ -200,6 +209,8 @@ def returns(options: dict[str, Any], wish: Validation, seen: Seen) -> dict[str, 
 def validate(module: AnsibleModule, host: HostRoot) -> dict[str, Any]:
     """Observe, plan, apply, prove."""
     options, wish = module.params, make_validation(module.params)
+    if options["pending"] and not module.check_mode:
+        module.fail_json(msg="pending is true outside of check mode, where nothing is proved by what is only planned")
     validation = HostValidation(host, wish, run=run, helpers=helpers(module), engine=options["engine"])
 
     def act(step: Step, seen: Seen) -> None:

@@ -109,10 +109,14 @@ def judge(wish: Validation, seen: Seen) -> tuple[Component, ...]:
     return tuple(found)
 
 
-def plan_barriers(wish: Validation, seen: Seen) -> Plan:
-    """Steps that make the barrier files say what was proved: written for what is ready, removed for what is not."""
-    ready = {c.name for c in judge(wish, seen) if c.state == READY}
-    fine = {c.name for c in judge(wish, seen) if c.state in (READY, DISABLED)}
+def plan_barriers(wish: Validation, seen: Seen, *, pending: bool = False) -> Plan:
+    """Steps that make the barrier files say what was proved: written for what is ready, removed for what is not.
+
+    ``pending``: steps before were planned only, and what is not ready is what they will bring about.
+    """
+    proved = (READY, NOT_READY) if pending else (READY,)
+    ready = {c.name for c in judge(wish, seen) if c.state in proved}
+    fine = {c.name for c in judge(wish, seen) if c.state in (*proved, DISABLED)}
     if not all(name in fine for name in GATED_BY if name != "cdi" or wish.cdi):
         ready.discard(GATE)
     wanted = {BARRIERS[name]: content(name, wish) for name in BARRIERS if name in ready}

@@ -87,6 +87,15 @@ def test_a_bare_host_gets_no_barrier_file():
     assert [c.state for c in judge(Validation(), BARE)][:2] == ["not_ready", "not_ready"]
 
 
+def test_what_planned_steps_will_bring_counts_as_ready():
+    plan = plan_barriers(Validation(), BARE, pending=True)
+    assert [(s.action, s.target.rpartition("/")[2]) for s in plan.steps] == [
+        ("write_barrier", "driver-ready"),
+        ("write_barrier", "toolkit-ready"),
+    ]
+    assert not plan_barriers(Validation(), Seen(), pending=True).changed
+
+
 def test_a_host_that_became_ready_gets_both_files():
     plan = plan_barriers(Validation(), replace(WORKS, barriers={}))
     assert [(s.action, s.target) for s in plan.steps] == [
