@@ -247,9 +247,9 @@ from ..module_utils._act.lock import LockedError, host_lock
 from ..module_utils._act.mask import MaskError, RefreshUnits
 from ..module_utils._act.ownership import STATE_DIRECTORY, Ownership, OwnershipError
 from ..module_utils._act.runtime import ROLE
+from ..module_utils._ansible import runner
 from ..module_utils._observe.cdi_gpus import read_gpus
 from ..module_utils._observe.cdi_specs import yaml_loader
-from ..module_utils._observe.command import run as run_command
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.helpers import find_helper
 from ..module_utils._plan.cdi_wish import DEFAULT_PATH, FORMATS, MODES, make_wish
@@ -301,8 +301,8 @@ def run(module: AnsibleModule) -> dict[str, Any]:
     """Observe, plan, apply, prove."""
     options, found = module.params, helpers(module)
     wish, host = make_wish(options), HostRoot(options["host_root"])
-    specs = CdiSpecs(host, wish, read_gpus=read_gpus, load=yaml_loader(found["yaml"]))
-    units = RefreshUnits(host, Ownership(ROLE, directory=host.where(STATE_DIRECTORY)), run=run_command)
+    specs = CdiSpecs(host, wish, read_gpus=read_gpus, load=yaml_loader(found["yaml"]), run=runner(module))
+    units = RefreshUnits(host, Ownership(ROLE, directory=host.where(STATE_DIRECTORY)), run=runner(module))
     this = CdiRun(wish, specs, units, options=options)
     return bring_about(
         module,

@@ -199,7 +199,7 @@ from ..module_utils._act.lock import LockedError, host_lock
 from ..module_utils._act.ownership import OwnershipError
 from ..module_utils._act.runtime import Engine
 from ..module_utils._act.toml_file import EditError
-from ..module_utils._observe.command import run
+from ..module_utils._ansible import runner
 from ..module_utils._observe.cri import ENDPOINTS, wait_for_handlers
 from ..module_utils._observe.engines import find_runtime
 from ..module_utils._observe.files import HostRoot
@@ -237,7 +237,7 @@ def configure(module: AnsibleModule, host: HostRoot, runtime: str) -> dict[str, 
         module.fail_json(msg="this host's Python lacks tomlkit", missing_helpers=["tomlkit"])
     wish = make_engine_wish({**module.params, "runtime": runtime}, programs=host.is_executable)
     options = {name: module.params[name] for name in ("executable", "config_source")}
-    engine = Engine(host, wish, run=run, toml=toml, **options)
+    engine = Engine(host, wish, run=runner(module), toml=toml, **options)
     result = bring_about(
         module,
         observe=engine.observe,
@@ -255,7 +255,7 @@ def prove(module: AnsibleModule, runtime: str, names: tuple[str, ...]) -> dict[s
     """What the running engine says; ends the module where it is not what was configured."""
     if runtime not in ENDPOINTS or shutil.which("crictl") is None:
         return {"ready": None, "handlers": [], "error": "no crictl on this host, or an engine without CRI"}
-    status = wait_for_handlers(run, runtime, names, seconds=module.params["prove_seconds"])
+    status = wait_for_handlers(runner(module), runtime, names, seconds=module.params["prove_seconds"])
     missing = [n for n in names if n not in status.handlers]
     if status.error or not status.ready or missing:
         said = status.error or f"ready: {status.ready}, handlers: {', '.join(status.handlers) or 'none'}"
@@ -280,7 +280,7 @@ def main() -> None:
             msg="container_runtime: no container engine was found; install one, or name it with the option runtime"
         )
     if runtime == "podman":
-        module.exit_json(**read_podman(host, run))
+        module.exit_json(**read_podman(host, runner(module)))
     alone = nullcontext() if module.check_mode or host.root != "/" else host_lock()
     try:
         with alone:

@@ -183,8 +183,8 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused, record_below
+from ..module_utils._ansible import fetch, runner
 from ..module_utils._observe.ask_apt import ask_apt
-from ..module_utils._observe.command import run
 from ..module_utils._observe.driver_host import read_driver_host, with_holders
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.repository_key import KeyRefused
@@ -212,14 +212,15 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def decide(wish: DriverWish, root: str, record: Ownership) -> DriverDecision:
+def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> DriverDecision:
     """Observes and decides; asks apt in between where packages lack."""
-    host = HostRoot(root)
+    host, run = HostRoot(module.params["host_root"]), runner(module)
     found = read_driver_host(host, run, wish, owned=tuple(record.objects))
     decision = decide_driver(wish, found)
     if decision.ask is None:
         return decision
-    return decide_driver(wish, with_holders(host, found), answer=ask_apt(host, run, decision.ask))
+    answer = ask_apt(host, run, decision.ask, fetch=fetch)
+    return decide_driver(wish, with_holders(host, found), answer=answer)
 
 
 def result_of(decision: DriverDecision) -> dict[str, Any]:
@@ -238,7 +239,7 @@ def main() -> None:
     try:
         wish = driver_wish(module.params)
         record = record_below(module.params["host_root"], ROLE, check_mode=module.check_mode)
-        decision = decide(wish, module.params["host_root"], record)
+        decision = decide(wish, module, record)
     except (WrongOption, KeyRefused, OwnershipError, RootRefused) as error:
         module.fail_json(msg=str(error))
     result = result_of(decision)

@@ -91,7 +91,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.bring_about import bring_about
 from ..module_utils._act.modules import ModuleError, apply_step, settle, start_clients, stop_clients
-from ..module_utils._observe.command import run
+from ..module_utils._ansible import runner
+from ..module_utils._observe.command import Run
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.module_host import read_module_host
 from ..module_utils._plan.model import Plan, Step
@@ -128,7 +129,8 @@ def returns(found: ModuleHost) -> dict[str, Any]:
 class Task:
     """One run of the module: its observation, decision and steps."""
 
-    def __init__(self, params: dict[str, Any]) -> None:
+    def __init__(self, params: dict[str, Any], run: Run) -> None:
+        self.run = run
         self.state, self.links = params["state"], params["dev_char_links"]
         self.wanted = in_order(params["modules"])
         self.host = HostRoot(params["host_root"])
@@ -137,7 +139,7 @@ class Task:
 
     def observe(self) -> ModuleHost:
         """Modules, nodes, links, and where needed holders."""
-        return read_module_host(self.host, run, state=self.state)
+        return read_module_host(self.host, self.run, state=self.state)
 
     def decide(self, found: ModuleHost) -> Plan:
         """See plan_modules()."""
@@ -146,12 +148,12 @@ class Task:
     def act(self, step: Step, found: ModuleHost) -> None:
         """One step. Services that hold the driver are stopped before the first unloading."""
         if step.action == "unload" and not self.stopped:
-            self.stopped = stop_clients(run)
+            self.stopped = stop_clients(self.run)
             self._refuse_if_used()
         if step.target == DEV_CHAR:
-            settle(run, self.observe, wanted=self.wanted, links=self.links)
+            settle(self.run, self.observe, wanted=self.wanted, links=self.links)
         else:
-            apply_step(run, step)
+            apply_step(self.run, step)
         if step.action == "unload":
             self.unloaded.append(step.target)
 
@@ -168,20 +170,20 @@ class Task:
         except ModuleError as error:
             raise ModuleError(f"{error}{self._restore()}") from error
         if self.state == RELOADED:
-            start_clients(run, self.stopped)
+            start_clients(self.run, self.stopped)
         return result
 
     def _restore(self) -> str:
         """Loads again what was unloaded and starts what was stopped; what of that failed, as the end of a message."""
-        left = [name for name in reversed(self.unloaded) if run(["modprobe", name])[0] != 0]
-        left += [unit for unit in self.stopped if run(["systemctl", "start", unit])[0] != 0]
+        left = [name for name in reversed(self.unloaded) if self.run(["modprobe", name])[0] != 0]
+        left += [unit for unit in self.stopped if self.run(["systemctl", "start", unit])[0] != 0]
         return f"; could not be brought back: {', '.join(left)}" if left else "; everything is as it was"
 
 
 def main() -> None:
     """Observes, decides, loads or unloads, and proves."""
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
-    task = Task(module.params)
+    task = Task(module.params, runner(module))
     unknown = [n for n in task.wanted if n not in ORDER]
     if unknown:
         module.fail_json(msg=f"modules has {unknown[0]!r}, wanted modules of the driver: {', '.join(ORDER)}")

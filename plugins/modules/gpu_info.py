@@ -236,7 +236,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._observe.command import run
+from ..module_utils._ansible import runner
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.gpu_stack import SUBSETS, missing_helpers, read_facts
 
@@ -269,7 +269,7 @@ def main() -> None:
     missing = missing_helpers(subsets)
     if missing:
         module.fail_json(msg=f"this host's Python lacks {', '.join(missing)}", missing_helpers=missing)
-    facts = read_facts(HostRoot(module.params["host_root"]), run, subsets)
+    facts = read_facts(HostRoot(module.params["host_root"]), runner(module), subsets)
     module.exit_json(changed=False, ansible_facts={"gpu_fleet": facts}, **facts)
 
 

@@ -90,8 +90,8 @@ from ..module_utils._act.bring_about import bring_about
 from ..module_utils._act.host_program import HostProgram
 from ..module_utils._act.modules import ModuleError
 from ..module_utils._act.ownership import OwnershipError, RootRefused, record_below
+from ..module_utils._ansible import runner
 from ..module_utils._host.units import ENABLED, FILES, STARTED
-from ..module_utils._observe.command import run
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.host_program import read_host_program
 from ..module_utils._observe.kernel import read_kernel
@@ -128,16 +128,18 @@ def program_wish(params: dict[str, Any]) -> ProgramWish:
 class Task:
     """One run of the module: its observation and decision."""
 
-    def __init__(self, params: dict[str, Any], *, check_mode: bool) -> None:
+    def __init__(self, module: AnsibleModule) -> None:
+        params = module.params
+        self.run = runner(module)
         self.wish = program_wish(params)
         self.host = HostRoot(params["host_root"])
-        self.record = record_below(params["host_root"], ROLE, check_mode=check_mode)
+        self.record = record_below(params["host_root"], ROLE, check_mode=module.check_mode)
         self.unsupported = find_unsupported(read_os_release(self.host), read_kernel(self.host))
         self.ignored = self.wish.state == "present" and not gpus_of(read_pci(self.host))
 
     def observe(self) -> ProgramHost:
         """Package, files, units."""
-        return read_host_program(self.host, run, self.wish, owned=self.record.objects)
+        return read_host_program(self.host, self.run, self.wish, owned=self.record.objects)
 
     def decide(self, found: ProgramHost) -> Plan:
         """See plan_host_program(); an operating system that this release does not know gets nothing."""
@@ -161,7 +163,7 @@ def main() -> None:
     """Compares with the manifest; asks for the archive where files differ; installs and proves."""
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     try:
-        task = Task(module.params, check_mode=module.check_mode)
+        task = Task(module)
         found = task.observe()
         plan = task.decide(found)
         if plan.changed and not plan.blocked and not module.check_mode:
@@ -170,7 +172,7 @@ def main() -> None:
             if task.wish.state == "present" and differing(task.wish, found) and not module.params["archive"]:
                 module.exit_json(changed=False, needs_archive=True)
         texts = {path: text for path, (text, _mode) in FILES.items()}
-        actor = HostProgram(run, task.wish, texts=texts, archive=module.params["archive"])
+        actor = HostProgram(task.run, task.wish, texts=texts, archive=module.params["archive"])
         result = bring_about(module, observe=task.observe, decide=task.decide, act=actor.apply, returns=task.returns)
         if task.wish.state == "absent" and not module.check_mode:
             task.record.take({}, gone=tuple(task.record.objects))

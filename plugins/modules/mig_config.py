@@ -201,7 +201,7 @@ from ..module_utils._act.lock import LockedError, host_lock
 from ..module_utils._act.mig_host import MigHost, Report
 from ..module_utils._act.mig_state import MigStateError
 from ..module_utils._act.ownership import OwnershipError
-from ..module_utils._observe.command import run
+from ..module_utils._ansible import runner
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.mig_file import HelperNeeded, read_config_file
 from ..module_utils._observe.nvml import HelperMissing, NvmlFailure
@@ -246,7 +246,7 @@ def bring_about(module: AnsibleModule) -> Report:
     """The wanted state on this host."""
     options, host = module.params, HostRoot(module.params["host_root"])
     wish = make_wish(options, host) if options["state"] == "present" else None
-    mig = MigHost(host, run)
+    mig = MigHost(host, runner(module))
     if wish is None:
         return mig.absent(tuple(options["gpu_clients"]), check=module.check_mode)
     return mig.present(wish, at_boot=options["at_boot"], check=module.check_mode)

@@ -116,8 +116,8 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused, record_below
+from ..module_utils._ansible import fetch, runner
 from ..module_utils._observe.ask_apt import ask_apt
-from ..module_utils._observe.command import run
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.repository_key import KeyRefused
 from ..module_utils._observe.toolkit_host import read_toolkit_host
@@ -140,14 +140,14 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def decide(wish: ToolkitWish, root: str, record: Ownership) -> ToolkitDecision:
+def decide(wish: ToolkitWish, module: AnsibleModule, record: Ownership) -> ToolkitDecision:
     """Observes and decides; asks apt in between where packages lack."""
-    host = HostRoot(root)
+    host = HostRoot(module.params["host_root"])
     found = read_toolkit_host(host, wish, owned=tuple(record.objects))
     decision = decide_toolkit(wish, found)
     if decision.ask is None:
         return decision
-    return decide_toolkit(wish, found, answer=ask_apt(host, run, decision.ask))
+    return decide_toolkit(wish, found, answer=ask_apt(host, runner(module), decision.ask, fetch=fetch))
 
 
 def main() -> None:
@@ -156,7 +156,7 @@ def main() -> None:
     try:
         wish = toolkit_wish(module.params)
         record = record_below(module.params["host_root"], RECORD, check_mode=module.check_mode)
-        decision = decide(wish, module.params["host_root"], record)
+        decision = decide(wish, module, record)
     except (WrongOption, KeyRefused, OwnershipError, RootRefused) as error:
         module.fail_json(msg=str(error))
     plan = decision.work.plan

@@ -25,7 +25,7 @@ def check(arguments: list[str] | None = None) -> Tally:
     tally = Tally()
     for leg in venvs.legs():
         environment = venvs.environment(leg)
-        tally.add(pytest(environment, arguments or ["tests/unit"], f"unit tests, {leg.title}"))
+        tally.add(pytest(environment, ["-n", "auto", *(arguments or ["tests/unit"])], f"unit tests, {leg.title}"))
     return tally
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._observe.cdi import NvmlView, read_cdi_host
 from .._observe.cdi_specs import Load, read_spec, read_spec_facts
-from .._observe.command import Run, run
+from .._observe.command import Run
 from .._observe.files import HostRoot
 from .._plan.cdi import (
     CREATE_NODE,
@@ -51,7 +51,7 @@ class CdiSpecs:
     """One wanted spec on one host: observe it, and carry out the steps of its plan."""
 
     def __init__(
-        self, host: HostRoot, wish: CdiWish, *, read_gpus: Callable[[], NvmlView], load: Load, run: Run = run
+        self, host: HostRoot, wish: CdiWish, *, read_gpus: Callable[[], NvmlView], load: Load, run: Run
     ) -> None:
         self._run = run
         self._host = host

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from ctypes import byref
-from typing import Any
+from typing import Any, TypeVar
 
 from .._observe.command import Run
 from .._observe.mig import compute_profiles
@@ -17,6 +17,8 @@ from .._plan import mig as plan
 from .._plan.mig import Operation
 from .._plan.mig_layout import MigGpu
 from .reset import ResetRefused, reset_gpu
+
+Part = TypeVar("Part")
 
 # Monitoring agents hold short-lived handles, so a destroy refused as IN_USE is tried again (NVIDIA/DCGM issue 95).
 TRIES = 5
@@ -86,9 +88,15 @@ def change_layout(nvml: Nvml, operation: Operation) -> None:
         raise MigFailure(failure.kind, f"{operation.gpu.label}: {operation.step.target}: {failure}") from failure
 
 
+def _of(part: Part | None) -> Part:
+    """The part of an operation that its action always has."""
+    if part is None:
+        raise ValueError("an operation lacks what its action works on")
+    return part
+
+
 def _destroy_gpu_instance(nvml: Nvml, operation: Operation) -> None:
-    instance = operation.instance
-    assert instance is not None
+    instance = _of(operation.instance)
     handle = nvml.call("nvmlDeviceGetGpuInstanceById", _handle(nvml, operation.gpu), instance.id)
     gone: list[int] = []
     try:
@@ -111,9 +119,7 @@ def _put_back(nvml: Nvml, gpu_instance: Any, widths: list[int], slices: int, why
 
 
 def _destroy_compute_instance(nvml: Nvml, operation: Operation) -> None:
-    instance, compute = operation.instance, operation.compute
-    assert instance is not None
-    assert compute is not None
+    instance, compute = _of(operation.instance), _of(operation.compute)
     handle = nvml.call("nvmlDeviceGetGpuInstanceById", _handle(nvml, operation.gpu), instance.id)
     _destroy_compute(nvml, handle, compute.id)
 
@@ -124,8 +130,7 @@ def _destroy_compute(nvml: Nvml, gpu_instance: Any, number: int) -> None:
 
 
 def _create_gpu_instance(nvml: Nvml, operation: Operation) -> None:
-    new = operation.new
-    assert new is not None
+    new = _of(operation.new)
     place = nvml.api.c_nvmlGpuInstancePlacement_t(new.start, new.profile.size)
     gpu = _handle(nvml, operation.gpu)
     handle = nvml.call("nvmlDeviceCreateGpuInstanceWithPlacement", gpu, new.profile.id, byref(place))
@@ -149,8 +154,7 @@ def _undo(nvml: Nvml, gpu_instance: Any, made: list[Any], why: NvmlFailure) -> N
 
 
 def _create_compute_instance(nvml: Nvml, operation: Operation) -> None:
-    instance = operation.instance
-    assert instance is not None
+    instance = _of(operation.instance)
     handle = nvml.call("nvmlDeviceGetGpuInstanceById", _handle(nvml, operation.gpu), instance.id)
     _create_compute(nvml, handle, operation.width, instance.slices)
 

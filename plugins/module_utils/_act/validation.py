@@ -126,7 +126,7 @@ class HostValidation:
         except WishError as refused:
             return {"cdi_path": DEFAULT_PATH, "cdi_error": str(refused)}
         wish = make_wish(saved[0] if saved else {})
-        state = CdiSpecs(self._host, wish, read_gpus=read_gpus, load=load).observe()
+        state = CdiSpecs(self._host, wish, read_gpus=read_gpus, load=load, run=self._run).observe()
         found = state.existing
         error = "no such file" if found is None else found.error if found.document is None else ""
         stale = tuple((s.reason, s.wanted, s.found) for s in state.stale)

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TextIO
-
 from .._act.cdi import CdiSpecs, NodeError, WishError, read_wishes
 from .._act.lock import PATH, LockedError, host_lock
 from .._observe.cdi_gpus import read_gpus
@@ -16,6 +13,8 @@ from .._observe.files import HostRoot
 from .._observe.helpers import find_helper
 from .._plan.cdi import WISH_PATH, plan_cdi
 from .._plan.cdi_wish import CdiWish, make_wish
+from .command import run as run_command
+from .lines import complain, say
 
 FAILED = 1
 # sysexits.h EX_TEMPFAIL: the unit is started again when the driver comes.
@@ -32,8 +31,8 @@ def run(*, host_root: str = "/", lock: str = PATH) -> int:
         with host_lock(path=lock):
             wishes = [make_wish(options) for options in read_wishes(host, load)]
             if not wishes:
-                _say(f"nothing to do: {WISH_PATH} names no spec")
-            specs = [(w, CdiSpecs(host, w, read_gpus=read_gpus, load=load)) for w in wishes]
+                say(f"nothing to do: {WISH_PATH} names no spec")
+            specs = [(w, CdiSpecs(host, w, read_gpus=read_gpus, load=load, run=run_command)) for w in wishes]
             return max((_bring_about(wish, spec) for wish, spec in specs), default=0)
     except (OSError, LockedError, NodeError, WishError) as error:
         return _fail(str(error))
@@ -48,20 +47,16 @@ def _bring_about(wish: CdiWish, specs: CdiSpecs) -> int:
         return DRIVER_NOT_LOADED if absent else FAILED
     for step in plan.steps:
         specs.act(step, state)
-        _say(f"{step.action} {step.target}: {step.after} ({step.reason})")
+        say(f"{step.action} {step.target}: {step.after} ({step.reason})")
     for finding in plan.findings:
-        _say(f"{finding.severity}: {finding.sentence()}")
+        say(f"{finding.severity}: {finding.sentence()}")
     if not plan.changed:
-        _say(f"{wish.path} is as wanted")
+        say(f"{wish.path} is as wanted")
         return 0
     left = plan_cdi(wish, specs.observe(), at_boot=False)
     return _fail(f"{wish.path} was written, but: {left.steps[0].reason}") if left.changed else 0
 
 
-def _say(line: str, to: TextIO | None = None) -> None:
-    (to or sys.stdout).write(f"{line}\n")
-
-
 def _fail(text: str) -> int:
-    _say(f"gpu-fleet-host cdi: {text}", sys.stderr)
+    complain(f"gpu-fleet-host cdi: {text}")
     return FAILED

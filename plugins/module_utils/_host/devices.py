@@ -9,14 +9,13 @@ give containers a device by its numbers (NVIDIA/nvidia-container-toolkit#48).
 
 from __future__ import annotations
 
-import sys
-
 from .._act.modules import ModuleError, call, settle
-from .._observe.command import run as run_program
 from .._observe.files import HostRoot
 from .._observe.module_host import read_module_host
 from .._plan.driver import MODULES_LOAD
 from .._plan.modules import LOADED, ModuleHost, in_order, plan_modules
+from .command import run as run_program
+from .lines import complain, say
 
 DRIVER_NOT_LOADED = 75
 
@@ -31,16 +30,16 @@ def run() -> int:
 
     plan = plan_modules(observe(), state=LOADED, wanted=wanted, links=False)
     if plan.blocked:
-        print(plan.message(), file=sys.stderr)
+        complain(plan.message())
         return DRIVER_NOT_LOADED
     try:
         for step in plan.steps:
             if step.action == "load":
                 call(run_program, ["modprobe", step.target])
-                print(f"load {step.target}")
+                say(f"load {step.target}")
         for line in settle(run_program, observe, wanted=wanted):
-            print(line)
+            say(line)
     except ModuleError as error:
-        print(error, file=sys.stderr)
+        complain(str(error))
         return 1
     return 0

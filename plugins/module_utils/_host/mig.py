@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from .._act.lock import PATH, LockedError, host_lock
 from .._act.mig_run import MigRun, Outcome
 from .._act.mig_state import MigState, MigStateError
 from .._act.ownership import STATE_DIRECTORY
-from .._observe.command import run as run_command
 from .._observe.files import HostRoot
 from .._observe.nvml import HelperMissing, NvmlFailure
 from .._plan.mig_config_file import ConfigError
 from .._plan.mig_wish import MigWish, parse_wish
+from .command import run as run_command
+from .lines import complain, say
 
 DONE, FAILED, NOT_YET = 0, 1, 75
 
@@ -32,7 +32,7 @@ def run(*, host_root: str = "/", lock: str = PATH, wait: float = WAIT_SECONDS) -
     try:
         document = state.wish()
         if document is None:
-            print("mig: no layout is saved, nothing to do")
+            _say("no layout is saved, nothing to do")
             return DONE
         with host_lock(path=lock):
             outcome = _bring(MigRun(host, run_command, state, say=_say), parse_wish(document), wait)
@@ -66,9 +66,9 @@ def _report(outcome: Outcome) -> int:
 
 
 def _say(line: str) -> None:
-    print(f"mig: {line}", flush=True)
+    say(f"mig: {line}")
 
 
 def _fail(message: str, status: int = FAILED) -> int:
-    print(f"mig: {message}", file=sys.stderr, flush=True)
+    complain(f"mig: {message}")
     return status

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import sys
 from collections.abc import Sequence
 
 # verb -> (module of this package whose run() does it, help text)
@@ -38,7 +37,3 @@ def _parser() -> argparse.ArgumentParser:
     for verb, (_module, text) in VERBS.items():
         verbs.add_parser(verb, help=text, description=text)
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,20 +6,18 @@
 from __future__ import annotations
 
 import json
-import sys
 
-from .._observe.command import run as run_command
 from .._observe.files import HostRoot
 from .._observe.gpu_stack import SUBSETS, missing_helpers, read_facts
+from .command import run as run_command
+from .lines import complain, say
 
 
 def run(*, host_root: str = "/") -> int:
     """Prints the facts of module gpu_info as JSON; exit status 1 where a Python package is missing."""
     missing = missing_helpers(SUBSETS)
     if missing:
-        print(
-            f"status: the Python packages {', '.join(missing)} are missing; run role gpu.fleet.prereq", file=sys.stderr
-        )
+        complain(f"status: the Python packages {', '.join(missing)} are missing; run role gpu.fleet.prereq")
         return 1
-    print(json.dumps(read_facts(HostRoot(host_root), run_command, SUBSETS), indent=2))
+    say(json.dumps(read_facts(HostRoot(host_root), run_command, SUBSETS), indent=2))
     return 0

@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-import sys
-
 from .._act.lock import PATH, LockedError, host_lock
 from .._act.validation import HostValidation, make_validation, saved_options
-from .._observe.command import run as run_command
 from .._observe.files import HostRoot
 from .._observe.helpers import find_helper
 from .._observe.nvml import HelperMissing
 from .._plan.validation import Validation, judge, plan_barriers
+from .command import run as run_command
+from .lines import complain, say
 
 DONE, FAILED = 0, 1
 HELPERS = ("tomlkit", "yaml")
@@ -29,7 +28,7 @@ def run(*, host_root: str = "/", lock: str = PATH) -> int:
     try:
         options = saved_options(host)
         if options is None:
-            print("validation: no options are saved, nothing to do")
+            say("validation: no options are saved, nothing to do")
             return DONE
         with host_lock(path=lock):
             wish = make_validation(options)
@@ -44,15 +43,16 @@ def _validate(validation: HostValidation, wish: Validation) -> int:
     seen = validation.observe()
     for step in plan_barriers(wish, seen).steps:
         validation.act(step, seen)
-        print(f"validation: {step.action} {step.target}: {step.reason}")
+        say(f"validation: {step.action} {step.target}: {step.reason}")
     status = DONE
     for component in judge(wish, seen):
-        print(f"validation: {component.name} is {component.state}{f': {component.reason}' if component.reason else ''}")
+        because = f": {component.reason}" if component.reason else ""
+        say(f"validation: {component.name} is {component.state}{because}")
         if component.finding is not None:
             status = _fail(component.finding.sentence())
     return status
 
 
 def _fail(message: str) -> int:
-    print(f"validation: {message}", file=sys.stderr, flush=True)
+    complain(f"validation: {message}")
     return FAILED

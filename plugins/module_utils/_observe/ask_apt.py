@@ -9,28 +9,29 @@ from .._plan.ask import Answer, Ask
 from .apt import AptState, apt_state
 from .command import Run
 from .files import HostRoot
-from .repository_key import fetch_key
+from .repository_key import Fetch, fetch_key
 
 
-def ask_apt(host: HostRoot, run: Run, ask: Ask) -> Answer:
+def ask_apt(host: HostRoot, run: Run, ask: Ask, *, fetch: Fetch) -> Answer:
     """Answers an Ask out of fresh indexes in a temporary state directory. Raises KeyRefused."""
     with apt_state(run, host) as state:
         if ask.kind == "remove":
             return Answer(state.removal(ask.packages), taken=state.dependants(ask.packages))
-        key = _add_repository(state, ask)
+        key = _add_repository(state, ask, fetch)
         state.update()
         return Answer(
             state.install(ask.packages, without=ask.without), key=key, versions=state.versions(ask.kernel_package)
         )
 
 
-def _add_repository(state: AptState, ask: Ask) -> str | None:
+def _add_repository(state: AptState, ask: Ask, fetch: Fetch) -> str | None:
     """Our source, key and pin as they will be; the key where it had to be fetched."""
     repository = ask.repository
     key = None
     path = repository.key_path
     if ask.needs_key:
-        key = fetch_key(repository.key_url, wanted=repository.key_fingerprint, option="repository_key")
+        wanted = repository.key_fingerprint
+        key = fetch_key(repository.key_url, fetch=fetch, wanted=wanted, option="repository_key")
         path = state.add("keys", "key.asc", key)
     state.add("sources", f"gpu-fleet-{repository.name}.sources", repository.render(key_path=path))
     if ask.pin:

@@ -1,12 +1,12 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs programs for readers. Private to this collection."""
+"""How readers and actors run programs; modules and the program gpu-fleet-host each bring their own way. Private to this
+collection.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -23,18 +23,10 @@ class Run(Protocol):
     def __call__(self, args: Sequence[str]) -> tuple[int, str, str]: ...
 
 
-def run(args: Sequence[str]) -> tuple[int, str, str]:
-    """Runs ``args`` without a shell, in the C locale and without standard input; see Run."""
-    try:
-        done = subprocess.run(
-            list(args),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            env={**os.environ, **LOCALE},
-        )
-    except FileNotFoundError:
+def not_started(args: Sequence[str], error: OSError) -> tuple[int, str, str]:
+    """The answer of a program that could not be started; raises ``error`` where that is not the program's fault."""
+    if isinstance(error, FileNotFoundError):
         return 127, "", f"{args[0]}: not found"
-    except PermissionError as error:
+    if isinstance(error, PermissionError):
         return 126, "", f"{args[0]}: {error.strerror}"
-    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    raise error

@@ -5,26 +5,24 @@
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
+from collections.abc import Callable
 
 from .files import HostRoot
 from .openpgp import NoKey, armor, fingerprint
 
-TIMEOUT_SECONDS = 30
-LARGEST_KEY = 1 << 20
+# URL -> content; raises OSError (urllib's errors are of that kind) or ValueError.
+Fetch = Callable[[str], bytes]
 
 
 class KeyRefused(Exception):
     """The key cannot be had or is another one; the message names address, both fingerprints and the option."""
 
 
-def fetch_key(url: str, *, wanted: str, option: str) -> str:
+def fetch_key(url: str, *, fetch: Fetch, wanted: str, option: str) -> str:
     """The armored key at ``url`` whose fingerprint is ``wanted``. Raises KeyRefused."""
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
-            data = answer.read(LARGEST_KEY)
-    except (urllib.error.URLError, OSError, ValueError) as error:
+        data = fetch(url)
+    except (OSError, ValueError) as error:
         raise KeyRefused(f"the repository's key cannot be read from {url}: {error}; check {option}_url") from error
     try:
         found = fingerprint(data)

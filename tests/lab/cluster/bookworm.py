@@ -26,7 +26,7 @@ def needed(version: str | None = None) -> bool:
     """Whether this machine's C library (or `version`, as "glibc 2.41") is newer than Debian 12's."""
     if os.environ.get(FORCE_VARIABLE) == "1":
         return True
-    name, _, number = (version or os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    name, number = [*(version or os.confstr("CS_GNU_LIBC_VERSION") or "").split(" ", 1), ""][:2]
     return name != "glibc" or tuple(int(part) for part in number.split(".")[:2]) > GLIBC
 
 

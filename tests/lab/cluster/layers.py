@@ -96,8 +96,8 @@ def _package_paths(root: Path, packages: Sequence[str]) -> Iterator[tuple[str, P
 
 
 def _merged(name: str) -> str:
-    top, slash, _ = name.partition("/")
-    return f"usr/{name}" if slash and top in ("bin", "sbin", "lib", "lib64") else name
+    top = name.partition("/")[0]
+    return f"usr/{name}" if top != name and top in ("bin", "sbin", "lib", "lib64") else name
 
 
 def _add_folders(archive: tarfile.TarFile, names: set[str]) -> None:

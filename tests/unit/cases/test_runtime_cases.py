@@ -20,7 +20,7 @@ import tomlkit
 import yaml
 
 from ansible_collections.gpu.fleet.plugins.module_utils._act.runtime import Engine
-from ansible_collections.gpu.fleet.plugins.module_utils._observe.command import run
+from ansible_collections.gpu.fleet.plugins.module_utils._host.command import run
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import HostRoot
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.runtime import make_engine_wish
 

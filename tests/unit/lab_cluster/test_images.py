@@ -24,7 +24,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_a_layer_is_the_same_for_the_same_files(program: Path) -> None:
-    one, two = (layers.file_layer({"usr/bin/p": program}) for _ in range(2))
+    one, two = (layers.file_layer({"usr/bin/p": program}) for _round in range(2))
     assert one.digest == two.digest == hashlib.sha256(one.content).hexdigest()
 
 

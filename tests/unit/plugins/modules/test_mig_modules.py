@@ -6,32 +6,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from simulator.build import artifact_dir
+from simulator.runner import Runner
 from simulator.sandbox import Sandbox
 from simulator.state import edit
 
 IN_USE, UNKNOWN = 19, 999
 
-BOOT = """
-import sys
-from ansible_collections.gpu.fleet.plugins.module_utils._host import mig
-sys.exit(mig.run(host_root=sys.argv[1], lock=sys.argv[1] + "/lock", wait=0))
-"""
-
-RUN = """
-import json, sys
-from importlib import import_module
-from ansible.module_utils.testing import patch_module_args
-name, arguments = sys.argv[1], json.loads(sys.argv[2])
-with patch_module_args(arguments):
-    import_module("ansible_collections.gpu.fleet.plugins.modules." + name).main()
-"""
+BOOT = "boot"
+RUNNER = Runner(artifact_dir() / "lib")
 
 
 class Host:
@@ -46,9 +34,9 @@ class Host:
         """The module's result; in ``writes`` the NVML calls that changed something."""
         arguments = {"host_root": str(self.root), "_ansible_check_mode": check, **options}
         before = len(self.box.writes)
-        done = self.box.run(sys.executable, "-c", RUN, name, json.dumps(arguments))
-        assert done.stdout.strip().startswith("{"), done.stdout + done.stderr
-        return {**json.loads(done.stdout), "writes": self.box.writes[before:]}
+        _status, said = RUNNER.run(self.box.environment, name, arguments)
+        assert said.strip().startswith("{"), said
+        return {**json.loads(said), "writes": self.box.writes[before:]}
 
     def layout(self, **options: Any) -> dict[str, Any]:
         return self.module("mig_config", **options)
@@ -59,8 +47,7 @@ class Host:
 
     def boot(self) -> tuple[int, str]:
         """Exit status and texts of the boot-time verb."""
-        done = self.box.run(sys.executable, "-c", BOOT, str(self.root))
-        return done.returncode, done.stdout + done.stderr
+        return RUNNER.run(self.box.environment, BOOT, {"host_root": str(self.root)})
 
     def set_gpu(self, index: int = 0, **values: str) -> None:
         with edit(self.box.state_path) as state:

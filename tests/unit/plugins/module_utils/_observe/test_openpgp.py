@@ -10,6 +10,7 @@ import hashlib
 
 import pytest
 
+from ansible_collections.gpu.fleet.plugins.module_utils._ansible import fetch
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.openpgp import NoKey, armor, dearmor, fingerprint
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.repository_key import KeyRefused, fetch_key
 
@@ -49,16 +50,16 @@ def test_no_key(data):
 def test_a_key_is_fetched_and_held_against_its_fingerprint(tmp_path):
     (tmp_path / "key.pub").write_bytes(NEW_FORM)
     url = (tmp_path / "key.pub").as_uri()
-    assert fetch_key(url, wanted=PRINT.lower(), option="repository_key") == armor(NEW_FORM)
+    assert fetch_key(url, wanted=PRINT.lower(), fetch=fetch, option="repository_key") == armor(NEW_FORM)
     with pytest.raises(KeyRefused) as refused:
-        fetch_key(url, wanted="AB" * 20, option="repository_key")
+        fetch_key(url, wanted="AB" * 20, fetch=fetch, option="repository_key")
     assert PRINT in str(refused.value)
     assert "repository_key_fingerprint" in str(refused.value)
 
 
 def test_a_key_that_is_not_there_names_the_option(tmp_path):
     with pytest.raises(KeyRefused, match="check repository_key_url"):
-        fetch_key((tmp_path / "absent").as_uri(), wanted=PRINT, option="repository_key")
+        fetch_key((tmp_path / "absent").as_uri(), wanted=PRINT, fetch=fetch, option="repository_key")
     (tmp_path / "page").write_text("<html>")
     with pytest.raises(KeyRefused, match="is no key"):
-        fetch_key((tmp_path / "page").as_uri(), wanted=PRINT, option="repository_key")
+        fetch_key((tmp_path / "page").as_uri(), wanted=PRINT, fetch=fetch, option="repository_key")

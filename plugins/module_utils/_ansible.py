@@ -1,0 +1,34 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What readers and actors need of the outside, in modules: programs and downloads. Private to this collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.urls import open_url
+
+from ._observe.command import LOCALE, Run, not_started
+
+TIMEOUT_SECONDS = 30
+LARGEST_DOWNLOAD = 1 << 20
+
+
+def runner(module: AnsibleModule) -> Run:
+    """Runs programs by the module's run_command, in the C locale; see Run."""
+
+    def run(args: Sequence[str]) -> tuple[int, str, str]:
+        options = {"environ_update": LOCALE, "expand_user_and_vars": False, "handle_exceptions": False}
+        try:
+            return module.run_command(list(args), errors="replace", **options)
+        except OSError as error:
+            return not_started(args, error)
+
+    return run
+
+
+def fetch(url: str) -> bytes:
+    """The first MiB of what is at ``url``; proxies come from the environment. Raises OSError or ValueError."""
+    return open_url(url, timeout=TIMEOUT_SECONDS).read(LARGEST_DOWNLOAD)
