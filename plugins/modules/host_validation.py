@@ -210,13 +210,9 @@ def returns(options: dict[str, Any], wish: Validation, seen: Seen) -> dict[str, 
 def validate(module: AnsibleModule, host: HostRoot) -> dict[str, Any]:
     """Observe, plan, apply, prove."""
     options, wish = module.params, make_validation(module.params)
-<<<<<<< HEAD
     if options["pending"] and not module.check_mode:
         module.fail_json(msg="pending is true outside of check mode, where nothing is proved by what is only planned")
-    validation = HostValidation(host, wish, run=run, helpers=helpers(module), engine=options["engine"])
-=======
     validation = HostValidation(host, wish, run=runner(module), helpers=helpers(module), engine=options["engine"])
->>>>>>> 5c1d7a1 (Modules run programs by run_command; the boot-time program has its own way. MIG tests in one interpreter)
 
     def act(step: Step, seen: Seen) -> None:
         if step.action in (SAVE, FORGET):
