@@ -13,7 +13,7 @@ from .machine import CHECKOUT
 
 
 def prepare(needs: str, verb: str) -> None:
-    """Installs what is missing. `needs`: nothing, root, python or lab.
+    """Installs what is missing. `needs`: nothing, root, local, python or lab.
 
     Does not return where the virtual environment has to be entered first: `./dev` is started again in it.
     Raises machine.Unfit or progress.CommandFailed.
@@ -25,7 +25,9 @@ def prepare(needs: str, verb: str) -> None:
         machine.install_packages(machine.missing_packages(machine.FOR_LAB, machine.LAB_FILES))
     if needs == "python":
         machine.install_packages(machine.missing_packages(machine.FOR_CHECKS, machine.HEADERS))
-    if needs in {"python", "lab"}:
+    if needs == "local":
+        machine.install_packages(machine.missing_packages(machine.FOR_LOCAL, machine.HEADERS))
+    if needs in {"local", "python", "lab"}:
         _enter_environment()
         collection.in_place()
     if needs == "lab":

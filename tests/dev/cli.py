@@ -186,7 +186,7 @@ _OPTIONS = {
 def _needs(verb: Verb, options: argparse.Namespace) -> str:
     """What this command line needs; less than its verb where root or the tools are not used."""
     if verb.name == "demo" and options.local:
-        return "python"
+        return "local"
     if verb.name == "lab" and options.action != "up":
         return "root"
     return verb.needs

@@ -31,6 +31,7 @@ FOR_LAB = {
     "apt-ftparchive": "apt-utils",
     "modprobe": "kmod",
 }
+FOR_LOCAL = {"gcc": "gcc", "nm": "binutils", "unshare": "util-linux", "mount": "mount"}
 HEADERS = {"/usr/include/stdio.h": "libc6-dev"}
 # Packages by a file of theirs.
 LAB_FILES = {**HEADERS, "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring"}
@@ -46,7 +47,9 @@ class Unfit(Exception):
 def require_root(verb: str) -> None:
     """Labs need namespaces and mounts of root's."""
     if os.geteuid() != 0:
-        raise Unfit(f"`./dev {verb}` needs root for namespaces and mounts, found uid {os.geteuid()}: run it by sudo")
+        other = ", or `./dev demo --local`, which needs none" if verb == "demo" else ""
+        found = f"needs root for namespaces and mounts, found uid {os.geteuid()}"
+        raise Unfit(f"`./dev {verb}` {found}: run it by sudo{other}")
 
 
 def require_debian(verb: str, os_release: Path = Path("/etc/os-release")) -> None:
