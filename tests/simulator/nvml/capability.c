@@ -28,7 +28,7 @@ unsigned capability_minor(unsigned gpu, unsigned gi)
 static void write_access(const char *folder, unsigned minor)
 {
     char path[PATH + 16];
-    mkdir(folder, 0555);
+    mkdir(folder, geteuid() ? 0755 : 0555); /* without root, a folder of mode 555 could not be filled */
     snprintf(path, sizeof path, "%s/access", folder);
     FILE *file = fopen(path, "w");
     if (!file)
