@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-
+from ansible_collections.gpu.fleet.plugins.plugin_utils._helper_action import SendingAction
 from ansible_collections.gpu.fleet.plugins.plugin_utils._helpers import HelperMissing, pack
 from ansible_collections.gpu.fleet.plugins.plugin_utils._host_program import manifest, program_files
 
 
-class ActionModule(ActionBase):
+class ActionModule(SendingAction):
     """One run on an unchanged host: the module compares what it finds with a list of digests."""
 
     _supports_check_mode = True
@@ -31,25 +28,10 @@ class ActionModule(ActionBase):
         args = {**self._task.args, "manifest": manifest(files)}
         answer = self._execute_module(module_args=args, task_vars=task_vars or {})
         if answer.pop("needs_archive", False):
-            args["archive"] = self._send(pack(files))
+            args["archive"] = self.send(pack(files), "gpu-fleet.zip")
             answer = self._execute_module(module_args=args, task_vars=task_vars or {})
         invocation = answer.get("invocation", {}).get("module_args", {})
         invocation.pop("manifest", None)
         result.update(answer)
         self._remove_tmp_path(self._connection._shell.tmpdir)
         return result
-
-    def _send(self, archive: bytes) -> str:
-        """Puts the archive into the task's temporary directory on the host; its path there."""
-        if self._connection._shell.tmpdir is None:
-            self._make_tmp_path()
-        remote = self._connection._shell.join_path(self._connection._shell.tmpdir, "gpu-fleet.zip")
-        handle, local = tempfile.mkstemp(suffix=".zip")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(archive)
-            self._transfer_file(local, remote)
-        finally:
-            os.unlink(local)
-        self._fixup_perms2((self._connection._shell.tmpdir, remote))
-        return remote

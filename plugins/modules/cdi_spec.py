@@ -235,7 +235,6 @@ findings:
   sample: []
 """
 
-from contextlib import nullcontext
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -243,11 +242,11 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._act.bring_about import bring_about
 from ..module_utils._act.cdi import CdiSpecs, NodeError, WishError
 from ..module_utils._act.cdi_run import CdiRun
-from ..module_utils._act.lock import LockedError, host_lock
+from ..module_utils._act.lock import LockedError
 from ..module_utils._act.mask import MaskError, RefreshUnits
 from ..module_utils._act.ownership import STATE_DIRECTORY, Ownership, OwnershipError
 from ..module_utils._act.runtime import ROLE
-from ..module_utils._ansible import runner
+from ..module_utils._ansible import alone, runner
 from ..module_utils._observe.cdi_gpus import read_gpus
 from ..module_utils._observe.cdi_specs import yaml_loader
 from ..module_utils._observe.files import HostRoot
@@ -316,10 +315,8 @@ def run(module: AnsibleModule) -> dict[str, Any]:
 def main() -> None:
     """Entry point of the module."""
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
-    # A check may not even leave a lock file behind; a tree that is no running host has none to keep others out of.
-    alone = nullcontext() if module.check_mode or module.params["host_root"] != "/" else host_lock()
     try:
-        with alone:
+        with alone(module):
             module.exit_json(**run(module))
     except (OSError, LockedError, MaskError, NodeError, OwnershipError, WishError) as error:
         module.fail_json(msg=f"cdi_spec: {error}")

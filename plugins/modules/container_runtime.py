@@ -187,7 +187,6 @@ findings:
 """
 
 import shutil
-from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any
 
@@ -195,11 +194,11 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.bring_about import bring_about
 from ..module_utils._act.engine import Refused
-from ..module_utils._act.lock import LockedError, host_lock
+from ..module_utils._act.lock import LockedError
 from ..module_utils._act.ownership import OwnershipError
 from ..module_utils._act.runtime import Engine
 from ..module_utils._act.toml_file import EditError
-from ..module_utils._ansible import runner
+from ..module_utils._ansible import alone, runner
 from ..module_utils._observe.cri import ENDPOINTS, wait_for_handlers
 from ..module_utils._observe.engines import find_runtime
 from ..module_utils._observe.files import HostRoot
@@ -281,9 +280,8 @@ def main() -> None:
         )
     if runtime == "podman":
         module.exit_json(**read_podman(host, runner(module)))
-    alone = nullcontext() if module.check_mode or host.root != "/" else host_lock()
     try:
-        with alone:
+        with alone(module):
             module.exit_json(**configure(module, host, runtime))
     except (OSError, LockedError, OwnershipError, EditError, Refused) as error:
         module.fail_json(msg=f"container_runtime: {error}")

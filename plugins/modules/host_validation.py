@@ -127,14 +127,13 @@ findings:
   sample: []
 """
 
-from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.bring_about import bring_about
-from ..module_utils._act.lock import LockedError, host_lock
+from ..module_utils._act.lock import LockedError
 from ..module_utils._act.ownership import OwnershipError
 from ..module_utils._act.validation import (
     OPTIONS,
@@ -144,7 +143,7 @@ from ..module_utils._act.validation import (
     save_options,
     saved_options,
 )
-from ..module_utils._ansible import runner
+from ..module_utils._ansible import alone, runner
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.helpers import find_helper
 from ..module_utils._plan.model import Plan, Step
@@ -233,9 +232,8 @@ def main() -> None:
     """Entry point of the module."""
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     host = HostRoot(module.params["host_root"])
-    alone = nullcontext() if module.check_mode or host.root != "/" else host_lock()
     try:
-        with alone:
+        with alone(module):
             module.exit_json(**validate(module, host))
     except (OSError, LockedError, OwnershipError, ValueError) as error:
         module.fail_json(msg=f"host_validation: {error}")

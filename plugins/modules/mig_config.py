@@ -192,16 +192,15 @@ error_kind:
   sample: in_use
 """
 
-from contextlib import nullcontext
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils._act.lock import LockedError, host_lock
+from ..module_utils._act.lock import LockedError
 from ..module_utils._act.mig_host import MigHost, Report
 from ..module_utils._act.mig_state import MigStateError
 from ..module_utils._act.ownership import OwnershipError
-from ..module_utils._ansible import runner
+from ..module_utils._ansible import alone, runner
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.mig_file import HelperNeeded, read_config_file
 from ..module_utils._observe.nvml import HelperMissing, NvmlFailure
@@ -272,10 +271,8 @@ def main() -> None:
     """Entry point of the module."""
     exclusive = [("config", "config_file", "checkpoint")]
     module = AnsibleModule(argument_spec=ARGUMENTS, mutually_exclusive=exclusive, supports_check_mode=True)
-    # A check may not even leave a lock file behind; a tree that is no running host has none to keep others out of.
-    alone = nullcontext() if module.check_mode or module.params["host_root"] != "/" else host_lock()
     try:
-        with alone:
+        with alone(module):
             report = bring_about(module)
         finish(module, report)
     except HelperNeeded as error:

@@ -77,17 +77,17 @@ findings:
   sample: []
 """
 
-from contextlib import nullcontext
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.bring_about import bring_about
 from ..module_utils._act.engine import EngineFiles, read_owned
-from ..module_utils._act.lock import LockedError, host_lock
+from ..module_utils._act.lock import LockedError
 from ..module_utils._act.ownership import STATE_DIRECTORY, Ownership, OwnershipError
 from ..module_utils._act.runtime import ROLE
 from ..module_utils._act.toml_file import EditError
+from ..module_utils._ansible import alone
 from ..module_utils._catalog.toolkit_config import DEFAULT_PATH
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.helpers import find_helper
@@ -134,9 +134,8 @@ def main() -> None:
     """Entry point of the module."""
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     host = HostRoot(module.params["host_root"])
-    alone = nullcontext() if module.check_mode or host.root != "/" else host_lock()
     try:
-        with alone:
+        with alone(module):
             module.exit_json(**configure(module, host))
     except (OSError, LockedError, OwnershipError, EditError) as error:
         module.fail_json(msg=f"toolkit_config: {error}")

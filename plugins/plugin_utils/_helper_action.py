@@ -16,7 +16,26 @@ from ._helpers import HelperMissing, helper_files, pack
 ENVIRONMENT = "GPU_FLEET_PYTHON"
 
 
-class HelperAction(ActionBase):
+class SendingAction(ActionBase):
+    """Sends archives that the module opens on the host."""
+
+    def send(self, archive: bytes, name: str) -> str:
+        """Puts the archive into the task's temporary directory on the host; its path there."""
+        if self._connection._shell.tmpdir is None:
+            self._make_tmp_path()
+        remote = self._connection._shell.join_path(self._connection._shell.tmpdir, name)
+        handle, local = tempfile.mkstemp(suffix=".zip")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(archive)
+            self._transfer_file(local, remote)
+        finally:
+            os.unlink(local)
+        self._fixup_perms2((self._connection._shell.tmpdir, remote))
+        return remote
+
+
+class HelperAction(SendingAction):
     """Runs the module of the same name; where it answers ``missing_helpers``, sends them and runs it once more.
 
     An unchanged host has them installed by role prereq, so it never pays for the second run.
@@ -41,21 +60,6 @@ class HelperAction(ActionBase):
             archive = pack({p: c for name in missing for p, c in helper_files(name).items()})
         except HelperMissing as error:
             return {"failed": True, "msg": str(error)}
-        remote = self._send(archive)
+        remote = self.send(archive, "helpers.zip")
         self._task.environment = [*(self._task.environment or []), {ENVIRONMENT: remote}]
         return self._execute_module(task_vars=task_vars)
-
-    def _send(self, archive: bytes) -> str:
-        """Puts the archive into the task's temporary directory on the host; its path there."""
-        if self._connection._shell.tmpdir is None:
-            self._make_tmp_path()
-        remote = self._connection._shell.join_path(self._connection._shell.tmpdir, "helpers.zip")
-        handle, local = tempfile.mkstemp(suffix=".zip")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(archive)
-            self._transfer_file(local, remote)
-        finally:
-            os.unlink(local)
-        self._fixup_perms2((self._connection._shell.tmpdir, remote))
-        return remote

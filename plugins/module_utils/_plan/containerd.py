@@ -24,9 +24,8 @@ from .engine import (
     is_created,
     lookup,
     make_plan,
-    odd_type,
+    plan_engine,
     prune,
-    refused,
     table,
     undo,
 )
@@ -57,21 +56,19 @@ IMPORTED = "containerd reads the drop-in only where the main file imports it"
 
 def plan_containerd(wish: EngineWish, state: EngineState) -> EnginePlan:
     """Steps to the wanted handlers, or to none of ours."""
-    errors = refused(state, wish.config_path)
-    if errors:
-        return make_plan((), errors)
-    try:
-        version = config_version(state.source or state.main or state.dumped)
-        if not 1 <= version <= NEWEST_VERSION:
-            return make_plan((), [_unknown_version(version, wish.config_path)])
-        if wish.state == ABSENT:
-            return make_plan(_removal(wish, state, version))
-        # Version 1 knows no merging at all, so a drop-in would have no effect.
-        in_place = not wish.drop_in_path or version == 1
-        files = _in_place(wish, state, version) if in_place else _with_drop_in(wish, state, version)
-        return make_plan(files, _remarks(wish, state, version))
-    except TypeError as error:
-        return make_plan((), [odd_type(wish.config_path, error)])
+    return plan_engine(wish, state, _decide)
+
+
+def _decide(wish: EngineWish, state: EngineState) -> EnginePlan:
+    version = config_version(state.source or state.main or state.dumped)
+    if not 1 <= version <= NEWEST_VERSION:
+        return make_plan((), [_unknown_version(version, wish.config_path)])
+    if wish.state == ABSENT:
+        return make_plan(_removal(wish, state, version))
+    # Version 1 knows no merging at all, so a drop-in would have no effect.
+    in_place = not wish.drop_in_path or version == 1
+    files = _in_place(wish, state, version) if in_place else _with_drop_in(wish, state, version)
+    return make_plan(files, _remarks(wish, state, version))
 
 
 def config_version(document: Document | None) -> int:

@@ -22,9 +22,8 @@ from .engine import (
     FileChange,
     lookup,
     make_plan,
-    odd_type,
+    plan_engine,
     prune,
-    refused,
     table,
     undo,
 )
@@ -34,22 +33,20 @@ ADDED = "pods with this runtime class, and the device plugin, need the handler"
 
 def plan_crio(wish: EngineWish, state: EngineState) -> EnginePlan:
     """Steps to the wanted handlers, or to none of ours."""
-    errors = refused(state, wish.config_path)
-    if errors:
-        return make_plan((), errors)
-    try:
-        if wish.state == ABSENT:
-            return make_plan(_removal(wish, state))
-        if wish.drop_in_path:
-            # CRI-O merges its drop-ins key by key, so ours holds nothing but the handlers.
-            drop_in = copy.deepcopy(state.drop_in or {})
-            _configure(drop_in, wish, lookup(state.source, "crio", "runtime") or {})
-            return make_plan([FileChange(wish.drop_in_path, state.drop_in, drop_in, ADDED)])
-        main = copy.deepcopy(state.main or {})
-        _configure(main, wish, lookup(state.source, "crio", "runtime") or {})
-        return make_plan([FileChange(wish.config_path, state.main, main, ADDED)])
-    except TypeError as error:
-        return make_plan((), [odd_type(wish.config_path, error)])
+    return plan_engine(wish, state, _decide)
+
+
+def _decide(wish: EngineWish, state: EngineState) -> EnginePlan:
+    if wish.state == ABSENT:
+        return make_plan(_removal(wish, state))
+    if wish.drop_in_path:
+        # CRI-O merges its drop-ins key by key, so ours holds nothing but the handlers.
+        drop_in = copy.deepcopy(state.drop_in or {})
+        _configure(drop_in, wish, lookup(state.source, "crio", "runtime") or {})
+        return make_plan([FileChange(wish.drop_in_path, state.drop_in, drop_in, ADDED)])
+    main = copy.deepcopy(state.main or {})
+    _configure(main, wish, lookup(state.source, "crio", "runtime") or {})
+    return make_plan([FileChange(wish.config_path, state.main, main, ADDED)])
 
 
 def effective(document: Document | None) -> dict[str, Any]:

@@ -21,9 +21,8 @@ from .engine import (
     is_created,
     lookup,
     make_plan,
-    odd_type,
+    plan_engine,
     prune,
-    refused,
     table,
     undo,
 )
@@ -33,13 +32,11 @@ ADDED = "docker run --gpus and --runtime=nvidia need the runtime"
 
 def plan_docker(wish: EngineWish, state: EngineState) -> EnginePlan:
     """Steps to the wanted runtimes, or to none of ours."""
-    errors = refused(state, wish.config_path)
-    if errors:
-        return make_plan((), errors)
-    try:
-        after = _removed(wish, state) if wish.state == ABSENT else _configured(wish, state)
-    except TypeError as error:
-        return make_plan((), [odd_type(wish.config_path, error)])
+    return plan_engine(wish, state, _decide)
+
+
+def _decide(wish: EngineWish, state: EngineState) -> EnginePlan:
+    after = _removed(wish, state) if wish.state == ABSENT else _configured(wish, state)
     reason = "state is absent" if wish.state == ABSENT else ADDED
     return make_plan([FileChange(wish.config_path, state.main, after, reason)])
 

@@ -9,7 +9,7 @@ Private to this collection.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,6 +142,19 @@ def make_plan(files: Iterable[FileChange], findings: Iterable[Finding] = ()) -> 
     return EnginePlan(Plan(tuple(f.step() for f in changed), found), changed)
 
 
+def plan_engine(
+    wish: EngineWish, state: EngineState, decide: Callable[[EngineWish, EngineState], EnginePlan]
+) -> EnginePlan:
+    """What ``decide`` says, where every file can be read. It may raise TypeError for a table that is none."""
+    errors = _refused(state, wish.config_path)
+    if errors:
+        return make_plan((), errors)
+    try:
+        return decide(wish, state)
+    except TypeError as error:
+        return make_plan((), [_odd_type(wish.config_path, error)])
+
+
 def differences(
     before: Mapping[str, Any], after: Mapping[str, Any], *, at: Key = (), whole: bool = False
 ) -> Iterator[tuple[Key, Any, Any]]:
@@ -225,7 +238,7 @@ def prune(after: Document, before: Mapping[str, Any]) -> Document:
     return kept
 
 
-def refused(state: EngineState, path: str) -> list[Finding]:
+def _refused(state: EngineState, path: str) -> list[Finding]:
     """An error for every file that cannot be parsed: what cannot be read cannot be edited."""
     return [
         Finding(
@@ -241,7 +254,7 @@ def refused(state: EngineState, path: str) -> list[Finding]:
     ]
 
 
-def odd_type(path: str, error: TypeError) -> Finding:
+def _odd_type(path: str, error: TypeError) -> Finding:
     """A key of the file has a type that no version of the engine accepts."""
     return Finding(
         id="GPU-CTR-102",
