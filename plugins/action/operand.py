@@ -13,6 +13,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog.kinds import MANAGER
 
 OPTIONS = ("name", "objects", "force_conflicts")
+FIELD = re.compile(r'\\*"field\\*":\\*"([^"\\]+)\\*"')
 CONFLICT = re.compile(r'conflict with \\*"([^"\\]+)\\*"')
 
 
@@ -70,4 +71,5 @@ def conflict_message(text: str) -> str:
     if not managers:
         return text
     owner = ", ".join(managers)
-    return f"fields belong to field manager {owner}; remove them there, or set force_conflicts: true: {text}"
+    fields = ", ".join(dict.fromkeys(FIELD.findall(text))) or "fields"
+    return f"{fields}: owned by field manager {owner}; undo the change there, or set force_conflicts to true"
