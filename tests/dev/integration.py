@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from lab import proving
 from lab.fleet import DEFAULT_HOSTS, HostSpec, bring_up
 from lab.lab import Lab
 
@@ -49,11 +50,12 @@ def pytest(lab: Lab, arguments: list[str]) -> Tally:
 
 
 def molecule() -> Tally:
-    """Every molecule scenario in a lab of its own, with bare hosts and an empty cluster."""
+    """Every molecule scenario in a lab of its own, with bare hosts and no cluster."""
     tally = Tally()
     for scenario in sorted(path.parent.name for path in SCENARIOS.glob("*/molecule.yml")):
         with Lab.start() as lab:
-            bring_up(lab, [HostSpec.parse(text) for text in DEFAULT_HOSTS], cluster=True)
+            bring_up(lab, [HostSpec.parse(text) for text in DEFAULT_HOSTS], cluster=False)
+            proving.write_variables(lab)
             settings = {
                 **lab.ansible_env(),
                 "GPU_FLEET_INVENTORY": str(lab.folder / "inventory"),

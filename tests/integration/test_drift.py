@@ -17,8 +17,10 @@ from lab.watched import Watched, watch
 
 NAMESPACE, PLUGIN, GFD = "gpu-fleet", "nvidia-device-plugin-daemonset", "gpu-feature-discovery"
 SPEC, LABEL = "/var/run/cdi/nvidia.yaml", "nvidia.com/gpu.deploy.gpu-feature-discovery"
-# By `kubectl edit`, which makes itself the manager of the field, and by a client that says it is gpu.fleet.
-EDITED, TAKEN = "gpu.fleet", "somebody"
+FIELD, SOMEBODY = "/spec/template/spec/priorityClassName", "somebody"
+# A field that is taken away has no manager; one with another value belongs to who has set it.
+TAKE_AWAY = {"op": "remove", "path": FIELD}
+SET = {"op": "replace", "path": FIELD, "value": "system-cluster-critical"}
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +29,14 @@ def mended(lab: Lab, plane: ControlPlane, repeated: Watched) -> Watched:
     lab.host("gpu1").run(["rm", SPEC])
     lab.host("gpu2").run(["systemctl", "disable", "--now", "nvidia-persistenced.service"])
     plane.kubectl("label", "node", "gpu1", f"{LABEL}-")
-    edit(plane, PLUGIN, manager=EDITED)
+    edit(plane, PLUGIN, TAKE_AWAY)
     return watch(lab, "gpu.fleet.site")
 
 
 @pytest.fixture(scope="module")
 def refused(lab: Lab, plane: ControlPlane, mended: Watched) -> Watched:
     """site after another field manager has taken a field of ours."""
-    edit(plane, GFD, manager=TAKEN)
+    edit(plane, GFD, SET)
     return watch(lab, "gpu.fleet.site")
 
 
@@ -83,7 +85,11 @@ def test_resources_are_there_after_drift(plane: ControlPlane, mended: Watched, n
 def test_field_of_another_manager_is_left_and_named(plane: ControlPlane, refused: Watched) -> None:
     assert refused.run.status != 0, "the conflict was not reported"
     reasons = {row["reason"] for row in refused.run.report["states"] if row["role"] == "gfd"}
-    assert any(TAKEN in reason and "force_conflicts" in reason for reason in reasons), reasons
+    assert len(reasons) == 1, "one message for all hosts"
+    (reason,) = reasons
+    assert ".spec.template.spec.priorityClassName" in reason
+    assert SOMEBODY in reason
+    assert "force_conflicts" in reason
     assert pod_spec(plane, GFD)["priorityClassName"] == "system-cluster-critical"
 
 
@@ -92,11 +98,10 @@ def test_field_of_another_manager_is_taken_where_that_is_allowed(plane: ControlP
     assert pod_spec(plane, GFD)["priorityClassName"] == "system-node-critical"
 
 
-def edit(plane: ControlPlane, name: str, *, manager: str) -> None:
-    """Changes a field that gpu.fleet sets, as field manager `manager`."""
-    patch = {"spec": {"template": {"spec": {"priorityClassName": "system-cluster-critical"}}}}
-    where = ("--namespace", NAMESPACE, f"--field-manager={manager}")
-    plane.kubectl("patch", "daemonset", name, *where, "--type=merge", f"--patch={json.dumps(patch)}")
+def edit(plane: ControlPlane, name: str, change: dict[str, str]) -> None:
+    """Changes a field that gpu.fleet sets, as another field manager."""
+    where = ("--namespace", NAMESPACE, f"--field-manager={SOMEBODY}")
+    plane.kubectl("patch", "daemonset", name, *where, "--type=json", f"--patch={json.dumps([change])}")
 
 
 def pod_spec(plane: ControlPlane, name: str) -> dict[str, Any]:

@@ -42,6 +42,7 @@ NOISE = (
     "/run/utmp",
     "/run/xtables.lock",
     "/tmp",
+    "/var/lib/cni",
     "/var/lib/kubelet",
     "/var/lib/lab",
     "/var/lib/lastlog",
@@ -61,12 +62,21 @@ Tree = dict[str, str]
 
 def snapshot(host: Host) -> Tree:
     """Path to a text that changes when the file does: type, mode, owner and what it holds, but no times."""
-    upper = host.folder / "upper"
-    found = {f"/{path.relative_to(upper)}": path for path in sorted(upper.rglob("*"))}
-    tree = {name: _described(path) for name, path in found.items()}
-    listing = host.run(["find", "/run", "/dev", "-printf", "%p\t%y %m %U:%G %l\n"])
+    tree = _upper(host.folder / "upper")
+    listing = host.shell("find /run /dev -printf '%p\\t%y %m %U:%G %l\\n' 2>/dev/null || true")  # some go meanwhile
     tree.update((name, text) for name, _tab, text in (line.partition("\t") for line in listing.splitlines()))
     return {name: text for name, text in sorted(tree.items()) if not is_noise(name)}
+
+
+def _upper(upper: Path) -> Tree:
+    tree = {}
+    for folder, folders, files in os.walk(upper):
+        place = folder.removeprefix(str(upper))
+        folders[:] = [name for name in folders if not is_noise(f"{place}/{name}")]
+        for name in (*folders, *files):
+            if not is_noise(f"{place}/{name}"):
+                tree[f"{place}/{name}"] = _described(Path(folder, name))
+    return tree
 
 
 def is_noise(name: str) -> bool:
