@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from lab.rootfs import SUITES
+from simulator.profiles import PROFILES
+
 from . import bootstrap, children, collection, machine, progress
 
 INTERRUPTED, FAILED = 130, 1
@@ -42,14 +45,15 @@ VERBS = (
         "bare hosts to a running GPU pod, on a simulated fleet",
         "Boots two Debian hosts with simulated GPUs and a real Kubernetes, brings them from bare to ready by "
         "gpu.fleet.site, runs a pod on a GPU, runs site again, reboots a host. With --local it needs no root: the host "
-        "part alone runs against a simulated tree.",
+        "part alone, on simulated hosts that are folders.",
         "lab",
     ),
     Verb(
         "test",
         "suite",
         "everything that the continuous integration runs",
-        "lint, sanity, unit, integration and the demo; the last line counts what passed and failed.",
+        "lint, unit, sanity, integration, molecule and the demo, each with its time; goes on after a failure; the last "
+        "line counts what passed and failed. --full adds `demo --local` and `bench`.",
         "lab",
     ),
     Verb(
@@ -84,14 +88,17 @@ VERBS = (
         "lab",
         "lab_verb",
         "a lab to work in: up, down, shell, status",
-        "`up` starts a lab that stays until `down`. `shell` opens a shell in it, or on one of its hosts.",
+        "`up` starts a lab that stays until `down`, with hosts as NAME=SUITE:PROFILE; no profile means no GPU.\n"
+        f"Suites: {', '.join(sorted(SUITES))}. GPU profiles: {', '.join(sorted(PROFILES))}.\n"
+        "`shell` opens a shell in it, ready for ansible-playbook and kubectl, or on one of its hosts.",
         "lab",
     ),
     Verb(
         "bench",
         "bench",
         "measures the budgets of remote work on an unchanged host",
-        "Brings a lab host to ready, then measures a run that changes nothing against eleven pings.",
+        "Brings two lab hosts to ready, counts the remote module runs of a run that changes nothing (more than the "
+        "budget fails), and compares times: its host part with eleven pings, a CDI spec of 8 GPUs with nvidia-ctk.",
         "lab",
     ),
     Verb(
@@ -143,12 +150,12 @@ def _no_options(_verb: argparse.ArgumentParser) -> None:
 
 
 def _demo_options(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--local", action="store_true", help="without root: the host part against a simulated tree")
+    verb.add_argument("--local", action="store_true", help="without root: the host part on simulated hosts in folders")
     verb.add_argument("--keep", action="store_true", help="leave the lab running, for `./dev lab shell`")
 
 
 def _test_options(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--full", action="store_true", help="whole matrices and long runs as well")
+    verb.add_argument("--full", action="store_true", help="`demo --local` and `bench` as well")
 
 
 def _pytest_options(verb: argparse.ArgumentParser) -> None:

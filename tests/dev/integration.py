@@ -21,18 +21,18 @@ PYTEST_SECONDS, MOLECULE_SECONDS = 3000, 1800
 
 
 def run(options: argparse.Namespace) -> int:
-    return check(options.pytest).report()
+    """With arguments, they go to pytest, and molecule is left out."""
+    tally = in_lab(options.pytest)
+    if not options.pytest:
+        tally.add(molecule())
+    return tally.report()
 
 
-def check(arguments: list[str] | None = None) -> Tally:
-    """Starts a lab with the usual two hosts and runs everything in it; `arguments` go to pytest."""
-    tally = Tally()
+def in_lab(arguments: list[str] | None = None) -> Tally:
+    """Runs pytest in a lab with the usual two hosts; `arguments` go to it."""
     with Lab.start() as lab:
         bring_up(lab, [HostSpec.parse(text) for text in DEFAULT_HOSTS], cluster=True)
-        tally.add(pytest(lab, arguments or ["tests/integration"]))
-    if not arguments:
-        tally.add(molecule())
-    return tally
+        return pytest(lab, arguments or ["tests/integration"])
 
 
 def pytest(lab: Lab, arguments: list[str]) -> Tally:

@@ -6,14 +6,45 @@
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Callable
 
-from . import demo, integration, lint, sanity, unit
+from . import bench, demo, demo_local, integration, lint, machine, progress, sanity, unit
 from .tally import Tally
+
+# In this order: what fails fast comes first.
+PARTS: dict[str, Callable[[], Tally]] = {
+    "lint": lint.check,
+    "unit": unit.check,
+    "sanity": sanity.check,
+    "integration": integration.in_lab,
+    "molecule": integration.molecule,
+    "demo": demo.check,
+}
+FULL: dict[str, Callable[[], Tally]] = {"demo --local": demo_local.check, "bench": bench.check}
+# What a part may end with instead of a count: a command, the machine, or a lab that did not do its work.
+BROKEN = (progress.CommandFailed, machine.Unfit, RuntimeError, TimeoutError)
 
 
 def run(options: argparse.Namespace) -> int:
     """Runs every part, also after one has failed. `--full` adds what takes long."""
-    tally = Tally()
-    for part in (lint.check, unit.check, sanity.check, integration.check, demo.check):
-        tally.add(part())
+    tally, summary = Tally(), []
+    for name, check in {**PARTS, **(FULL if options.full else {})}.items():
+        begin = time.monotonic()
+        found = part(name, check)
+        summary.append(
+            f"{name:14}{found.passed:6} passed,{len(found.failures):4} failed,{time.monotonic() - begin:8.1f} s"
+        )
+        progress.say(summary[-1])
+        tally.add(found)
+    print("\n".join(["", *summary]))
     return tally.report()
+
+
+def part(name: str, check: Callable[[], Tally]) -> Tally:
+    """What one part counted; when it broke off, that is its one failure."""
+    try:
+        return check()
+    except BROKEN as error:
+        progress.say(f"{name} broke off: {error}")
+        return Tally(failures=[f"{name}: it broke off ({type(error).__name__})"])

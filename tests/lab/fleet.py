@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev import machine, progress
+from simulator.profiles import PROFILES
 
 from . import access, rootfs
 from .host import Host
@@ -36,6 +37,8 @@ class HostSpec:
         if not match or match["suite"] not in rootfs.SUITES:
             wanted = f"NAME=SUITE:PROFILE, SUITE one of {', '.join(rootfs.SUITES)}, NAME up to 10 of a-z 0-9 -"
             raise machine.Unfit(f"--hosts {text!r} is not {wanted}, as in {DEFAULT_HOSTS[0]}")
+        if match["profile"] and match["profile"] not in PROFILES:
+            raise machine.Unfit(f"--hosts {text!r}: no GPU profile {match['profile']!r}, wanted {', '.join(PROFILES)}")
         return cls(match["name"], match["suite"], match["profile"] or "")
 
 

@@ -24,6 +24,7 @@ PROFILES: dict[str, Profile] = {
     "a100x2": Profile(("A100-40", "A100-40")),
     "h100x1": Profile(("H100-80",)),
     "h100x2": Profile(("H100-80", "H100-80")),
+    "h100x8": Profile(("H100-80",) * 8),
     "t4x1": Profile(("T4",)),
     "t4-a100": Profile(("T4", "A100-40")),
     "h100-nvml-broken": Profile(("H100-80",), (("nvmlInit", 999),)),
