@@ -194,7 +194,7 @@ def _needs(verb: Verb, options: argparse.Namespace) -> str:
     """What this command line needs; less than its verb where root or the tools are not used."""
     if verb.name == "demo" and options.local:
         return "local"
-    if verb.name == "lab" and options.action != "up":
+    if verb.name == "lab" and options.action in {"down", "status"}:
         return "root"
     return verb.needs
 

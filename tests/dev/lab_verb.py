@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
+import sys
+from collections.abc import Mapping
 
-from lab import labs
+from lab import labs, proving
+from lab.cluster import programs
 from lab.fleet import DEFAULT_HOSTS, HostSpec, bring_up
+from lab.host import Host
 from lab.lab import Lab
 
 from . import machine, progress
@@ -26,6 +31,7 @@ def up(options: argparse.Namespace) -> int:
     lab = Lab.start(detached=True)
     try:
         bring_up(lab, specs, cluster=not options.no_cluster)
+        proving.write_variables(lab, own=None if not options.hosts else {})
     except BaseException:
         lab.stop()
         raise
@@ -44,10 +50,31 @@ def shell(options: argparse.Namespace) -> int:
     """An interactive shell in the lab, ready for ansible-playbook and kubectl; or on a host."""
     lab = _chosen(options)
     if options.host:
-        command = [*lab.host(options.host).command(["bash", "-l"])]
-        return subprocess.run(command, check=False).returncode
-    settings = {**os.environ, **lab.ansible_env(), "PS1": f"lab {lab.id}:\\w# "}
-    return subprocess.run(lab.command(["bash", "--norc"]), env=settings, check=False).returncode
+        return _on_host(lab.host(options.host))
+    simulated = ", ".join(f"{host.name} {host.profile or 'no GPU'}" for host in lab.hosts)
+    settings = {**os.environ, **lab.ansible_env(), "PS1": f"lab {lab.id} ({simulated}):\\w# "}
+    if (lab.folder / "cluster/admin.kubeconfig").exists():
+        settings["PATH"] = f"{programs.program('kubectl').parent}:{settings['PATH']}"
+    print(f"In lab {lab.id}; GPUs, their kernel modules and NVML are simulated: {simulated}. As in the demo:")
+    print("  ansible-playbook gpu.fleet.site        kubectl get nodes        exit")
+    sys.stdout.flush()
+    return _interactive(lab.command(["bash", "--norc"]), settings)
+
+
+def _on_host(host: Host) -> int:
+    prompt = f"{host.name} ({host.suite}, {host.profile or 'no GPU'}, simulated):\\w# "
+    settings = ["env", f"TERM={os.environ.get('TERM', 'dumb')}", f"PS1={prompt}"]
+    return _interactive(host.command([*settings, "bash", "--norc"]), os.environ)
+
+
+def _interactive(command: list[str], settings: Mapping[str, str]) -> int:
+    """Ctrl-C is for what runs in the shell, not for `./dev`."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        shell = ["env", "--default-signal=INT", *command]
+        return subprocess.run(shell, env=settings, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def status(_options: argparse.Namespace) -> int:
