@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from lab import proving
+from lab import access, file_tree, fleet, proving
 from lab.cluster.controlplane import ControlPlane
+from lab.fleet import HostSpec
 from lab.lab import Lab
-from lab.watched import Watched, watch
+from lab.watched import Calm, Watched, watch
 
 
 @pytest.fixture(scope="session")
@@ -49,3 +52,14 @@ def repeated(lab: Lab, brought: Watched) -> Watched:
     """The second site, with nothing to do."""
     assert brought.run.status == 0, brought.run.end()
     return watch(lab, "gpu.fleet.site")
+
+
+@pytest.fixture(scope="session")
+def calm(lab: Lab) -> Iterator[Calm]:
+    host = fleet.add(lab, HostSpec.parse(f"calm={Calm.spec}"))
+    host.wait()
+    bare = file_tree.snapshot(host)
+    run = proving.play(lab, "gpu.fleet.site", "--limit", host.name, "--extra-vars", Calm.variables)
+    yield Calm(host, bare, file_tree.snapshot(host), run)
+    host.down()
+    access.write_inventory(lab)

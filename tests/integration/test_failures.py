@@ -33,7 +33,7 @@ WRONG = {
     "toolkit_runtime": ("rkt", "auto, containerd, crio, docker, podman, none"),
     "validation_engine": ("steam", "containerd"),
     "device_plugin_mig_strategy": ("maximal", "none, single, mixed"),
-    "dcgm_pull_policy": ("Sometimes", "Always, IfNotPresent, Never"),
+    "dcgm_pull_policy": ("Sometimes", "IfNotPresent, Always, Never"),
     "gfd_mig_strategy": ("minimal", "none, single, mixed"),
 }
 
@@ -103,7 +103,7 @@ def test_nvml_that_fails_is_named_with_its_code(together: Watched) -> None:
 def test_unsupported_system_is_named_with_the_supported_ones(together: Watched) -> None:
     (reason,) = errors(together, NO_SYSTEM)
     assert "plan9 4" in reason
-    assert "Debian 12" in reason
+    assert "debian 12, debian 13" in reason
     assert together.changes()[NO_SYSTEM] == []
 
 

@@ -19,11 +19,10 @@ from lab.file_tree import Tree
 from lab.fleet import HostSpec
 from lab.host import Host
 from lab.lab import Lab
-from lab.watched import not_ready
+from lab.watched import Calm, not_ready
 
-# Two hosts alike: on one nothing comes between, on the other site is killed twice.
-CALM, KILLED, SPEC = "calm", "killed", "trixie:a100x1"
-VARIABLES = "gpu_fleet_cluster=false mig_selected_config=all-balanced"
+# A host like the calm one, on which site is killed twice.
+KILLED = "killed"
 SECONDS = 300
 # What site was just told to do when it is killed, and how many seconds it has been at it.
 POINTS = (("TASK [gpu.fleet.driver : Install, keep or remove the driver]", 8.0), ("TASK [gpu.fleet.toolkit :", 1.5))
@@ -36,34 +35,26 @@ class Ends:
     calm: Host
     killed: Host
     last: proving.Run
-    trees: dict[str, Tree]
+    trees: tuple[Tree, Tree]
 
 
 @pytest.fixture(scope="module")
-def ends(lab: Lab) -> Iterator[Ends]:
-    hosts = [fleet.add(lab, HostSpec.parse(f"{name}={SPEC}")) for name in (CALM, KILLED)]
-    for host in hosts:
-        host.wait()
-    try:
-        yield _both_ends(lab, *hosts)
-    finally:
-        for host in hosts:
-            host.down()
-        access.write_inventory(lab)
-
-
-def _both_ends(lab: Lab, calm: Host, killed: Host) -> Ends:
-    proving.play(lab, "gpu.fleet.site", "--limit", CALM, "--extra-vars", VARIABLES)
+def ends(lab: Lab, calm: Calm) -> Iterator[Ends]:
+    assert calm.run.status == 0, calm.run.end()
+    host = fleet.add(lab, HostSpec.parse(f"{KILLED}={calm.spec}"))
+    host.wait()
     for text, seconds in POINTS:
-        kill_at(lab, text, seconds)
-    last = proving.play(lab, "gpu.fleet.site", "--limit", KILLED, "--extra-vars", VARIABLES)
-    return Ends(calm, killed, last, {host.name: file_tree.snapshot(host) for host in (calm, killed)})
+        kill_at(lab, calm.variables, text, seconds)
+    last = proving.play(lab, "gpu.fleet.site", "--limit", KILLED, "--extra-vars", calm.variables)
+    yield Ends(calm.host, host, last, (calm.ready, file_tree.snapshot(host)))
+    host.down()
+    access.write_inventory(lab)
 
 
-def kill_at(lab: Lab, text: str, seconds: float) -> None:
+def kill_at(lab: Lab, variables: str, text: str, seconds: float) -> None:
     """Starts site and kills it and all its processes on the controller, `seconds` after it has said `text`."""
     log = lab.folder / "killed.log"
-    command = ["ansible-playbook", "gpu.fleet.site", "--limit", KILLED, "--extra-vars", VARIABLES]
+    command = ["ansible-playbook", "gpu.fleet.site", "--limit", KILLED, "--extra-vars", variables]
     with log.open("wb") as out:
         process = subprocess.Popen(
             lab.command(command),
@@ -89,7 +80,7 @@ def test_site_succeeds_after_it_was_killed(ends: Ends) -> None:
 
 
 def test_both_hosts_have_the_same_files(ends: Ends) -> None:
-    calm, killed = ({name: _kind(text) for name, text in ends.trees[host].items()} for host in (CALM, KILLED))
+    calm, killed = ({name: _kind(text) for name, text in tree.items()} for tree in ends.trees)
     rows = file_tree.differences(calm, killed)
     assert [row for row in rows if not row.startswith(("/var/log/", "/var/cache/apt", "/var/lib/apt"))] == []
 
@@ -112,8 +103,8 @@ def test_both_hosts_answer_alike(ends: Ends, command: str) -> None:
     assert ends.killed.shell(command) == ends.calm.shell(command)
 
 
-def test_another_site_has_nothing_to_do(lab: Lab, ends: Ends) -> None:
-    run = proving.play(lab, "gpu.fleet.site", "--limit", f"{CALM},{KILLED}", "--extra-vars", VARIABLES)
+def test_another_site_has_nothing_to_do(lab: Lab, calm: Calm, ends: Ends) -> None:
+    run = proving.play(lab, "gpu.fleet.site", "--limit", f"{calm.host.name},{KILLED}", "--extra-vars", calm.variables)
     assert run.status == 0, run.end()
     assert run.total("changed") == 0
     assert run.report["plan"] == []

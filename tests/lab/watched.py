@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from . import file_tree, proving
 from .cluster import audit
 from .file_tree import Tree
+from .host import Host
 from .lab import Lab
 from .proving import Run
 
@@ -39,6 +40,18 @@ class Watched:
     def steps(self) -> Counter[tuple[str, str, str, str]]:
         """(host, role, action, target) of each step in the report."""
         return steps(self.run)
+
+
+@dataclass(frozen=True)
+class Calm:
+    """A host without a cluster that one site has brought from bare to ready, and its files before and after."""
+
+    host: Host
+    bare: Tree
+    ready: Tree
+    run: proving.Run
+    spec: str = "bookworm:a100x1"
+    variables: str = "gpu_fleet_cluster=false mig_selected_config=all-balanced"
 
 
 def watch(lab: Lab, playbook: str, *arguments: str, env: Mapping[str, str] | None = None) -> Watched:
