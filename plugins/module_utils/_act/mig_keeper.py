@@ -58,6 +58,7 @@ class MigKeeper:
     def forget(self) -> None:
         """Removes the wish and the records."""
         self.state.forget_wish()
+        self.state.forget_checkpoint()
         for uuid in list(self._owned.objects):
             self._owned.forget(uuid)
 

@@ -46,6 +46,10 @@ class MigState:
         """The state before a change, as mig_info's ``checkpoint``."""
         self._write(self.checkpoint_path, document)
 
+    def forget_checkpoint(self) -> None:
+        """Where there is none, nothing happens."""
+        remove_file(self.checkpoint_path)
+
     def stopped(self) -> list[str]:
         """Units that a run stopped and did not start again, because it was killed in between."""
         return list(self._read(self.stopped_path) or ())

@@ -21,6 +21,8 @@ PREFERENCES = "/etc/apt/preferences.d"
 
 INSTALL = re.compile(r"^Inst (?P<name>\S+) (?:\[[^\]]*\] )?\((?P<version>\S+) ", re.MULTILINE)
 REMOVE = re.compile(r"^(?:Remv|Purg) (?P<name>\S+)", re.MULTILINE)
+# What another package merely recommends or suggests goes with what it was brought for.
+ONLY_NEEDED = ("-o", "APT::AutoRemove::RecommendsImportant=false", "-o", "APT::AutoRemove::SuggestsImportant=false")
 # apt 3 writes Error: and Warning:, earlier ones E: and W:
 COMPLAINT = re.compile(r"^(?:E|W|Err|Error|Warning): ?.*", re.MULTILINE)
 
@@ -59,7 +61,7 @@ class AptState:
 
     def removal(self, packages: Sequence[str]) -> Resolution:
         """What would go with ``packages`` as what needs them, and what was installed only for them."""
-        return self._simulate(["autoremove", "--allow-change-held-packages", *packages])
+        return self._simulate(["autoremove", *ONLY_NEEDED, "--allow-change-held-packages", *packages])
 
     def dependants(self, packages: Sequence[str]) -> tuple[str, ...]:
         """``packages`` and what could not stay without them."""
