@@ -53,10 +53,12 @@ def shell(options: argparse.Namespace) -> int:
         return _on_host(lab.host(options.host))
     simulated = ", ".join(f"{host.name} {host.profile or 'no GPU'}" for host in lab.hosts)
     settings = {**os.environ, **lab.ansible_env(), "PS1": f"lab {lab.id} ({simulated}):\\w# "}
+    commands = ["ansible-playbook gpu.fleet.site", "exit"]
     if (lab.folder / "cluster/admin.kubeconfig").exists():
         settings["PATH"] = f"{programs.program('kubectl').parent}:{settings['PATH']}"
-    print(f"In lab {lab.id}; GPUs, their kernel modules and NVML are simulated: {simulated}. As in the demo:")
-    print("  ansible-playbook gpu.fleet.site        kubectl get nodes        exit")
+        commands.insert(1, "kubectl get nodes")
+    print(f"In lab {lab.id}; GPUs, their kernel modules and NVML are simulated: {simulated}. Try:")
+    print("".join(f"  {command}\n" for command in commands))
     sys.stdout.flush()
     return _interactive(lab.command(["bash", "--norc"]), settings)
 
