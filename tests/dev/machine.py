@@ -15,7 +15,15 @@ from . import cache, progress
 CHECKOUT = Path(__file__).resolve().parents[2]
 DEBIAN = ("12", "13")
 # Program that shows that a package is there -> package.
-FOR_CHECKS = {"git": "git", "gcc": "gcc", "objdump": "binutils", "openssl": "openssl", "unshare": "util-linux"}
+FOR_CHECKS = {
+    "git": "git",
+    "gcc": "gcc",
+    "objdump": "binutils",
+    "openssl": "openssl",
+    "unshare": "util-linux",
+    "gpgconf": "gnupg",
+    "apt-ftparchive": "apt-utils",
+}
 FOR_LAB = {
     **FOR_CHECKS,
     "mmdebstrap": "mmdebstrap",
@@ -25,10 +33,8 @@ FOR_LAB = {
     "ip": "iproute2",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
-    "gpgconf": "gnupg",
     "make": "make",
     "dpkg-architecture": "dpkg-dev",
-    "apt-ftparchive": "apt-utils",
     "modprobe": "kmod",
 }
 FOR_LOCAL = {"gcc": "gcc", "nm": "binutils", "unshare": "util-linux", "mount": "mount"}
