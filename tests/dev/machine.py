@@ -22,6 +22,7 @@ FOR_CHECKS = {
     "openssl": "openssl",
     "unshare": "util-linux",
     "gpgconf": "gnupg",
+    "gpgv": "gpgv",  # Debian 13: apt has another program for it
     "apt-ftparchive": "apt-utils",
 }
 FOR_LAB = {
