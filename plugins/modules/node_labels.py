@@ -179,6 +179,8 @@ class Labels:
         """Patches and proves it. ``msg`` in the result says what is gone again."""
         plan, wishes = self.decide()
         result = returns(plan, wishes)
+        if not wishes and plan.blocked:
+            return {**result, "msg": plan.message()}
         if check_mode or not plan.changed:
             return result
         for wish in wishes:

@@ -69,7 +69,7 @@ def plan_nodes(
     hosts: Sequence[Host], nodes: Sequence[Mapping[str, Any]], *, mig_strategy: str
 ) -> tuple[Plan, tuple[NodeWish, ...]]:
     """One step for every node whose labels have to change. A host without a node is a warning: it may have no
-    kubelet.
+    kubelet. No host at all with a node blocks: then it is another cluster, which nothing here may touch.
     """
     steps: list[Step] = []
     findings: list[Finding] = []
@@ -84,6 +84,8 @@ def plan_nodes(
         findings.extend(found)
         if wish.changed:
             steps.append(_step(wish, node))
+    if not wishes and any(h.state != "ignored" for h in hosts):
+        findings.append(_other_cluster(hosts, nodes))
     return Plan(tuple(steps), tuple(findings)), tuple(wishes)
 
 
@@ -128,10 +130,24 @@ def _no_node(host: Host, nodes: Sequence[Mapping[str, Any]]) -> Finding:
     shown = ", ".join(n["metadata"]["name"] for n in nodes[:5])
     return Finding(
         id="GPU-K8S-104",
-        severity="error" if host.node else "warning",
+        severity="warning",
         summary=f"host {host.name} is no node of the cluster",
         wanted=f"{tried} (inventory)",
         found=f"{len(nodes)} nodes: {shown}{', ...' if len(nodes) > 5 else ''} (API server)",
         remedy=f"set gpu_fleet_node_name of {host.name}, or join the host to the cluster",
+        source="gpu.fleet",
+    )
+
+
+def _other_cluster(hosts: Sequence[Host], nodes: Sequence[Mapping[str, Any]]) -> Finding:
+    shown = ", ".join(n["metadata"]["name"] for n in nodes[:5])
+    return Finding(
+        id="GPU-K8S-105",
+        severity="error",
+        summary="no host of the inventory is a node of this cluster",
+        wanted=f"a node for at least one of {', '.join(h.name for h in hosts[:5])} (inventory)",
+        found=f"{len(nodes)} nodes: {shown}{', ...' if len(nodes) > 5 else ''} (API server)",
+        remedy="point K8S_AUTH_KUBECONFIG at the hosts' own cluster, set gpu_fleet_node_name of the hosts, "
+        "or leave the cluster out with gpu_fleet_cluster: false",
         source="gpu.fleet",
     )

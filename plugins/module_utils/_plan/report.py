@@ -141,9 +141,11 @@ def plan_lines(plan: Iterable[Mapping[str, Any]]) -> list[str]:
 def report_lines(report: Mapping[str, Any]) -> list[str]:
     """The whole report for a terminal of 120 columns."""
     lines = state_table(report["hosts"], report["states"])
+    if report["verb"] == "plan":
+        lines = ["State after this plan, as far as it can be foretold", *lines]
     sections = [("", reason_lines(report["states"])), ("Findings", finding_lines(report["findings"]))]
     if report["verb"] == "plan":
-        sections.append(("Plan", plan_lines(report["plan"]) or ["Nothing would change."]))
+        sections.append(("Plan", plan_lines(report["plan"]) + _unplanned(report)))
     elif report["plan"]:
         sections.append(("", [_summary(report)]))
     if report["reboot_required"]:
@@ -155,11 +157,21 @@ def report_lines(report: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _unplanned(report: Mapping[str, Any]) -> list[str]:
+    """What a plan without steps means, and whom a plan leaves out: a host that failed has no plan or half of one."""
+    failed = sorted({c["host"] for c in report["states"] if c["value"] == ERROR})
+    if failed:
+        return [f"No whole plan could be made for: {', '.join(failed)}"]
+    return [] if report["plan"] else ["Nothing would change."]
+
+
 def _summary(report: Mapping[str, Any]) -> str:
     number = len(report["plan"])
     if report["verb"] == "status":
         return f"Drift: {number} step(s) would bring it back; playbook gpu.fleet.plan shows them."
-    return f"Steps carried out: {number}, on {len({s['host'] for s in report['plan']})} host(s) or the cluster."
+    places = {s["host"] for s in report["plan"]}
+    cluster = " and the cluster" if CLUSTER in places else ""
+    return f"Steps carried out: {number}, on {len(places - {CLUSTER})} host(s){cluster}."
 
 
 def _short(value: Any) -> str:

@@ -90,7 +90,20 @@ def test_a_layout_that_the_plugin_refuses_keeps_operands_off_the_node_and_says_w
     assert "nvidia.com/gpu.deploy.device-plugin" not in wish.changed
 
 
-def test_a_host_that_is_no_node_is_a_warning_an_explicit_name_an_error():
+def test_a_host_that_is_no_node_is_a_warning_beside_others_that_are():
+    plan, wishes = plan_nodes([host(), host("q"), host("r", node="z")], NODES, mig_strategy="single")
+    assert [(f.id, f.severity) for f in plan.findings] == [("GPU-K8S-104", "warning")] * 2
+    assert [w.node for w in wishes] == ["a"]
+    assert not plan.blocked
+
+
+def test_a_cluster_in_which_no_host_is_a_node_is_not_touched():
     plan, wishes = plan_nodes([host("q"), host("r", node="z")], NODES, mig_strategy="single")
-    assert [(f.id, f.severity) for f in plan.findings] == [("GPU-K8S-104", "warning"), ("GPU-K8S-104", "error")]
+    assert plan.blocked
+    assert plan.findings[-1].id == "GPU-K8S-105"
+    assert "gpu_fleet_cluster: false" in plan.findings[-1].remedy
     assert wishes == ()
+
+
+def test_hosts_without_a_gpu_need_no_node():
+    assert not plan_nodes([host("q", state="ignored", facts={})], NODES, mig_strategy="single")[0].blocked

@@ -93,12 +93,22 @@ def test_a_plan_shows_every_step_with_both_sides_reason_and_harm():
 
 
 def test_an_empty_plan_says_so():
-    lines = report_lines(make_report(["a"], {"a": {}}, cluster={}, cluster_reason="", verb="plan"))
+    roles = ("prereq", "driver", "mig", "toolkit", "validation")
+    results = {"a": {role: result("ready", "") for role in roles}}
+    lines = report_lines(make_report(["a"], results, cluster={}, cluster_reason="left out", verb="plan"))
     assert "Nothing would change." in lines
+    assert lines[0] == "State after this plan, as far as it can be foretold"
+
+
+def test_a_host_that_failed_has_no_empty_plan():
+    results = {"a": {"prereq": result("error", "mig_strategy is wrong")}}
+    lines = report_lines(make_report(["a"], results, cluster={}, cluster_reason="left out", verb="plan"))
+    assert "No whole plan could be made for: a" in lines
+    assert "Nothing would change." not in lines
 
 
 def test_site_counts_its_steps_and_status_calls_them_drift():
-    assert any(x.startswith("Steps carried out: 2") for x in report_lines(report("site")))
+    assert "Steps carried out: 2, on 1 host(s) and the cluster." in report_lines(report("site"))
     assert any(x.startswith("Drift: 2") for x in report_lines(report("status")))
 
 
