@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from lab import claims, proving
 from lab.fleet import bring_up
+from lab.host import Host
 from lab.lab import Lab
 
 from . import progress
@@ -105,7 +106,9 @@ def unchanged(lab: Lab) -> str:
 def reboot(lab: Lab) -> str:
     """A reboot of the MIG host later, everything is ready again without Ansible."""
     plane, name = proving.plane_of(lab), next(iter(proving.OWN))
+    before = _booted(lab.host(name))
     lab.host(name).reboot_and_wait()
+    claims.hold(f"{name} has booted again", wanted=True, found=_booted(lab.host(name)) != before)
     claims.wait_for(
         f"{name} reports {proving.RESOURCES[name]} again",
         lambda: claims.allocatable(plane, name) == proving.RESOURCES[name],
@@ -116,7 +119,12 @@ def reboot(lab: Lab) -> str:
     _succeeded(run)
     _all_ready(run)
     claims.hold("changes that gpu.fleet.status made", wanted=0, found=run.total("changed"))
-    return f"{name}: {lab.host(name).run(['uptime', '-p']).strip()}, MIG layout, CDI spec and resources are back"
+    return f"{name}: booted {_booted(lab.host(name))}; MIG layout, CDI spec and resources are back"
+
+
+def _booted(host: Host) -> str:
+    """When the host's own systemd started; the uptime is the outer machine's."""
+    return host.run(["systemctl", "show", "--property=UserspaceTimestamp", "--value"]).strip()
 
 
 # In order; each raises when its claim does not hold, and returns what was seen.

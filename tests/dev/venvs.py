@@ -87,7 +87,9 @@ def interpreters() -> dict[str, Path]:
 
 
 def _pyenv() -> Path:
-    return Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    """pyenv's folder; `su` keeps another user's PYENV_ROOT, which may not be ours to read."""
+    named = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    return named if os.access(named, os.R_OK | os.X_OK) else Path.home() / ".pyenv"
 
 
 def _patch_release(path: Path) -> tuple[int, ...]:
