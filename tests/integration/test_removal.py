@@ -26,14 +26,21 @@ REMAINS = (
         "/var/log/apt",
         "/var/log/dpkg.log",
     ),
-    *("/etc/OpenCL/", "/etc/dkms/", "/etc/kernel/", "/etc/modprobe.d/dkms.conf", "/etc/modprobe.d/nvidia.conf"),
+    *(
+        "/etc/OpenCL/",
+        "/etc/dkms/",
+        "/etc/dpkg/",
+        "/etc/kernel/",
+        "/etc/modprobe.d/dkms.conf",
+        "/etc/modprobe.d/nvidia.conf",
+    ),
     *("/etc/nvidia-container-runtime/", "/etc/nvidia-container-toolkit/", "/var/lib/dkms/mok."),
     *("/etc/group", "/etc/gshadow", "/etc/passwd", "/etc/shadow", "/etc/ld.so.cache", "/usr/lib/modules/"),
     *("/etc/systemd/system/nvidia-", "/etc/systemd/system/multi-user.target.wants/nvidia-"),
     *("/dev/char/", "/dev/nvidia", "/run/adduser", "/run/agetty.reload", "/run/gpu-fleet.lock"),
     *("/run/simhw", "/var/lib/simhw"),
     # A link that the toolkit's package removes at a purge, and a library that came newer with a dependency.
-    *("/usr/bin/nvidia-container-toolkit", "/usr/lib/x86_64-linux-gnu/liblzma.so.5"),
+    *("/usr/bin/nvidia-container-toolkit", "/usr/lib/x86_64-linux-gnu/liblzma.so.5", "/usr/share/doc/liblzma5/"),
 )
 
 FOLDER = re.compile(r" came: (directory|d) ")  # also one of the image, copied up when a file came and went in it
@@ -63,7 +70,7 @@ def test_removal_succeeds(removals: tuple[proving.Run, proving.Run]) -> None:
 def test_host_is_as_it_was_before(calm: Calm, removals: tuple[proving.Run, proving.Run]) -> None:
     rows = file_tree.differences(calm.bare, file_tree.snapshot(calm.host))
     left = [row for row in rows if not row.startswith(REMAINS) and not FOLDER.search(row)]
-    assert left == []
+    assert not left, "\n".join(left)
 
 
 def test_no_package_of_nvidia_is_left(calm: Calm, removals: tuple[proving.Run, proving.Run]) -> None:
