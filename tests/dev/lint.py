@@ -11,7 +11,7 @@ from . import collection
 from .machine import CHECKOUT
 from .tally import Tally
 
-TYPED_TESTS = ["tests/dev", "tests/lab", "tests/simulator"]
+TYPED_TESTS = ["tests/dev", "tests/lab", "tests/simulator", "tests/integration"]
 LINT_SECONDS = 600
 ANSIBLE_LINT = ["ansible-lint", "--offline", "--nocolor", "--parseable", "--profile", "production", "--strict"]
 CHECKS: dict[str, tuple[list[str], dict[str, str]]] = {
