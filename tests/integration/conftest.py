@@ -16,6 +16,11 @@ from lab.lab import Lab
 from lab.watched import Calm, Watched, watch
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What uses the calm host comes last: it stays in the inventory, and the others speak of the fleet alone."""
+    items.sort(key=lambda item: "calm" in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def lab() -> Lab:
     """The lab that `./dev integration` runs the tests in, with the variables of the proving fleet."""
