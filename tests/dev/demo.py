@@ -189,8 +189,7 @@ def _prove(lab: Lab) -> Tally:
 
 def _succeeded(run: proving.Run) -> None:
     if run.status != 0:
-        last = "\n".join(run.text.splitlines()[-40:])
-        raise claims.ClaimFailed(f"the playbook ended with status {run.status}. Its last lines:\n{last}")
+        raise claims.ClaimFailed(f"the playbook failed: {run.end()}")
 
 
 def _all_ready(run: proving.Run) -> None:

@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from lab import proving
-from lab.fleet import DEFAULT_HOSTS, HostSpec, bring_up
+from lab.fleet import bring_up
 from lab.lab import Lab
 
 from . import collection, progress
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
 def in_lab(arguments: list[str] | None = None) -> Tally:
     """Runs pytest in a lab with the usual two hosts; `arguments` go to it."""
     with Lab.start() as lab:
-        bring_up(lab, [HostSpec.parse(text) for text in DEFAULT_HOSTS], cluster=True)
+        bring_up(lab, proving.SPECS, cluster=True)
         return pytest(lab, arguments or ["tests/integration"])
 
 
@@ -54,7 +54,7 @@ def molecule() -> Tally:
     tally = Tally()
     for scenario in sorted(path.parent.name for path in SCENARIOS.glob("*/molecule.yml")):
         with Lab.start() as lab:
-            bring_up(lab, [HostSpec.parse(text) for text in DEFAULT_HOSTS], cluster=False)
+            bring_up(lab, proving.SPECS, cluster=False)
             proving.write_variables(lab)
             settings = {
                 **lab.ansible_env(),

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .cluster.controlplane import ControlPlane
+from .cluster.images import SAMPLE as IMAGE
 from .host import Host
 
-IMAGE = "registry.lab/cuda-sample:1"
 IMAGES = "/usr/local/share/lab/images.tar"
-# Whole GPUs only: nvidia0, not nvidiactl, nvidia-uvm or the directory of MIG capabilities.
-LIST_GPUS = "ls /dev | grep -E '^nvidia[0-9]+$' || true"
 LIST_NODES = "find /dev -name 'nvidia*' | sort"
 POD_SECONDS = 60
 

@@ -125,28 +125,32 @@ def _step(wish: NodeWish, node: Mapping[str, Any]) -> Step:
     return Step("label", f"Node {wish.node}", before, after, reason)
 
 
+def _listed(nodes: Sequence[Mapping[str, Any]]) -> str:
+    """What the API server has, for both findings about hosts without a node."""
+    shown = ", ".join(n["metadata"]["name"] for n in nodes[:5])
+    return f"{len(nodes)} nodes: {shown}{', ...' if len(nodes) > 5 else ''} (API server)"
+
+
 def _no_node(host: Host, nodes: Sequence[Mapping[str, Any]]) -> Finding:
     tried = f"node {host.node}" if host.node else f"a node called or at {', '.join((*host.names, *host.addresses))}"
-    shown = ", ".join(n["metadata"]["name"] for n in nodes[:5])
     return Finding(
         id="GPU-K8S-104",
         severity="warning",
         summary=f"host {host.name} is no node of the cluster",
         wanted=f"{tried} (inventory)",
-        found=f"{len(nodes)} nodes: {shown}{', ...' if len(nodes) > 5 else ''} (API server)",
+        found=_listed(nodes),
         remedy=f"set gpu_fleet_node_name of {host.name}, or join the host to the cluster",
         source="gpu.fleet",
     )
 
 
 def _other_cluster(hosts: Sequence[Host], nodes: Sequence[Mapping[str, Any]]) -> Finding:
-    shown = ", ".join(n["metadata"]["name"] for n in nodes[:5])
     return Finding(
         id="GPU-K8S-105",
         severity="error",
         summary="no host of the inventory is a node of this cluster",
         wanted=f"a node for at least one of {', '.join(h.name for h in hosts[:5])} (inventory)",
-        found=f"{len(nodes)} nodes: {shown}{', ...' if len(nodes) > 5 else ''} (API server)",
+        found=_listed(nodes),
         remedy="point K8S_AUTH_KUBECONFIG at the hosts' own cluster, set gpu_fleet_node_name of the hosts, "
         "or leave the cluster out with gpu_fleet_cluster: false",
         source="gpu.fleet",
