@@ -36,6 +36,8 @@ WRONG = {
     "dcgm_pull_policy": ("Sometimes", "IfNotPresent, Always, Never"),
     "gfd_mig_strategy": ("minimal", "none, single, mixed"),
 }
+# Names that nothing reads, and what the finding advises.
+SLIPS = {"driver_versoin": "write driver_version", "gpu_fleet_reprot_path": "write gpu_fleet_report_path"}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,9 @@ def together(lab: Lab, repeated: Watched) -> Iterator[Watched]:
     for host in hosts:
         host.wait()
     wrong = lab.folder / f"inventory/host_vars/{NO_SENSE}.yml"
-    wrong.write_text(json.dumps({name: value for name, (value, _right) in WRONG.items()}))
+    wrong.write_text(
+        json.dumps({**{name: value for name, (value, _right) in WRONG.items()}, **dict.fromkeys(SLIPS, "x")})
+    )
     missing = lab.folder / "inventory/missing.yml"
     missing.write_text(json.dumps({access.GROUP: {"hosts": {GONE: {"ansible_host": "198.51.100.99"}}}}))
     try:
@@ -120,6 +124,12 @@ def test_wrong_variable_is_named_with_its_value_and_what_is_allowed(together: Wa
     assert len(found) == 1, reason
     assert value in found[0]
     assert right in found[0]
+
+
+def test_misspelt_variables_are_findings_of_their_host(together: Watched) -> None:
+    found = {f["summary"].split()[1]: f for f in together.run.report["findings"] if f["id"] == "GPU-ANS-102"}
+    assert {name: f["remedy"] for name, f in found.items()} == SLIPS
+    assert {f["host"] for f in found.values()} == {NO_SENSE}
 
 
 def test_host_with_wrong_variables_is_untouched(together: Watched) -> None:

@@ -15,20 +15,27 @@ TOOLKIT_TROUBLE = "https://docs.nvidia.com/datacenter/cloud-native/container-too
 HOOK_MISSING = "GPU-CDI-111"
 
 
+# Words of NVML's texts for its return codes (nvml.h, nvmlReturn_t; nvidia-ml-py's error strings) -> remedy.
+NVML_REMEDIES = {
+    "mismatch": "reboot, or reload the modules with gpu.fleet.driver_modules: they are of another version",
+    "driver not loaded": "load the driver with gpu.fleet.driver_modules (or: modprobe nvidia), then run this again",
+    "library not found": "install the driver's libraries (role gpu.fleet.driver), or set library_search_paths",
+    "permission": "run the task with become: true",
+    "lost": "read the kernel log (journalctl -k --grep Xid), then reboot the host",
+    "requires restart": "reset the GPU (nvidia-smi --gpu-reset) or reboot the host",
+}
+NVML_REMEDY = "read the kernel log: journalctl -k --grep NVRM"
+
+
 def nvml_unavailable(error: str) -> Finding:
     """NVML is the only source of a GPU's UUID and MIG devices."""
-    mismatch = "mismatch" in error.lower()
     return Finding(
         id="GPU-CDI-102",
         severity="error",
         summary="the GPUs cannot be listed, so no CDI spec can be made",
         wanted="NVML answers (libnvidia-ml.so.1 of the loaded driver)",
         found=f"NVML: {error}",
-        remedy=(
-            "reboot, or reload the modules with gpu.fleet.driver_modules: they are of another version"
-            if mismatch
-            else "load the driver with gpu.fleet.driver_modules (or: modprobe nvidia), then run this again"
-        ),
+        remedy=next((r for words, r in NVML_REMEDIES.items() if words in error.lower()), NVML_REMEDY),
         source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/1611",
     )
 

@@ -14,9 +14,9 @@ PLUGINS = Path(__file__).parents[3] / "plugins"
 UTILS = PLUGINS / "module_utils"
 
 PURE = {
-    "__future__", "abc", "bisect", "collections", "copy", "dataclasses", "datetime", "enum", "fnmatch", "functools",
-    "hashlib", "ipaddress", "itertools", "json", "math", "operator", "posixpath", "re", "statistics", "string",
-    "textwrap", "types", "typing",
+    "__future__", "abc", "bisect", "collections", "copy", "dataclasses", "datetime", "difflib", "enum", "fnmatch",
+    "functools", "hashlib", "ipaddress", "itertools", "json", "math", "operator", "posixpath", "re", "statistics",
+    "string", "textwrap", "types", "typing",
 }  # fmt: skip
 
 # room -> (rooms it may import, whether the whole standard library is open to it)
