@@ -21,10 +21,11 @@ def program_files() -> dict[str, bytes]:
     found = {path: content for name in sorted(PACKAGES) for path, content in helper_files(name).items()}
     utils = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "module_utils")
     for room in ROOMS:
-        for name in sorted(os.listdir(os.path.join(utils, room))):
-            if name.endswith(".py"):
-                with open(os.path.join(utils, room, name), "rb") as file:
-                    found[f"{NAME}/{room}/{name}"] = file.read()
+        for folder, _folders, names in os.walk(os.path.join(utils, room)):
+            for name in (n for n in names if n.endswith(".py")):
+                path = os.path.join(folder, name)
+                with open(path, "rb") as file:
+                    found[f"{NAME}/{os.path.relpath(path, utils)}"] = file.read()
     return found
 
 

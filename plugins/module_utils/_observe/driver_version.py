@@ -10,6 +10,7 @@ import re
 from .._plan.facts import DriverVersion
 from .command import Run
 from .files import HostRoot
+from .texts.modinfo import read_modinfo
 
 BANNER = "/proc/driver/nvidia/version"
 
@@ -47,13 +48,7 @@ def read_module_on_disk(host: HostRoot, run: Run, *, release: str) -> DriverVers
 
 def parse_modinfo(text: str) -> DriverVersion | None:
     """modinfo's fields version, license and signer; None for a text without a version."""
-    fields: dict[str, str] = {}
-    for line in text.splitlines():
-        name, colon, value = line.partition(":")
-        if colon:
-            fields.setdefault(name, value.strip())
-    version = fields.get("version")
-    if not version:
+    found = read_modinfo(text)
+    if not found["version"]:
         return None
-    flavour = "open" if fields.get("license") == "Dual MIT/GPL" else "proprietary"
-    return DriverVersion(version=version, flavour=flavour, signer=fields.get("signer"))
+    return DriverVersion(version=found["version"], flavour=found["flavour"] or "proprietary", signer=found["signer"])
