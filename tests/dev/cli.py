@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> int:
     try:
         bootstrap.prepare(_needs(verb, options), verb.name)
         return int(importlib.import_module(f"dev.{verb.module}").run(options))
-    except (progress.CommandFailed, machine.Unfit) as error:
+    except (progress.CommandFailed, machine.Unfit, TimeoutError) as error:
         progress.say(f"{verb.name} failed: {error}")
         return FAILED
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dev import progress
+from dev import machine, progress
 
 from . import keeper, module_runs, processes
 from .rootfs import rootfs
@@ -125,10 +125,10 @@ class Host:
         return next((pid for pid in inner if pid not in nspawn), None)
 
     def command(self, args: Sequence[str | Path]) -> list[str]:
-        """`args` as a command that runs as root on the host, past ssh. LookupError when the host does not run."""
+        """`args` as a command that runs as root on the host, past ssh. machine.Unfit when the host does not run."""
         leader = self.leader
         if leader is None:
-            raise LookupError(f"Host {self.name} of lab {self.lab.id} does not run")
+            raise machine.Unfit(f"Host {self.name} of lab {self.lab.id} does not run")
         environment = ["env", "-i", "HOME=/root", "LANG=C.UTF-8", f"PATH={PATH}", "TERM=dumb"]
         return ["nsenter", "-t", str(leader), *NAMESPACES, "-r", "-w", "--", *environment, *map(str, args)]
 

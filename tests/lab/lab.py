@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dev import progress
+from dev import machine, progress
 
 from . import access, cgroups, keeper, labs, limits, processes
 from .host import NAMESPACES as ENTER
@@ -56,9 +56,9 @@ class Lab:
 
     @classmethod
     def current(cls) -> Lab:
-        """The lab that this process runs in. LookupError outside of one."""
+        """The lab that this process runs in. machine.Unfit outside of one."""
         if VARIABLE not in os.environ:
-            raise LookupError("Not inside a lab: start this by `./dev integration`, or in `./dev lab shell`")
+            raise machine.Unfit("Not inside a lab: start this by `./dev integration`, or in `./dev lab shell`")
         return cls(Path(os.environ[VARIABLE]))
 
     @property
@@ -73,12 +73,12 @@ class Lab:
         return sorted(made, key=lambda host: int(host.address.rpartition(".")[2]))
 
     def host(self, name: str) -> Host:
-        """The host of that name. LookupError when there is none."""
+        """The host of that name. machine.Unfit when there is none."""
         for host in self.hosts:
             if host.name == name:
                 return host
         names = ", ".join(h.name for h in self.hosts) or "none"
-        raise LookupError(f"Lab {self.id} has no host {name!r}; its hosts: {names}")
+        raise machine.Unfit(f"Lab {self.id} has no host {name!r}; its hosts: {names}")
 
     def add_host(
         self,
@@ -125,7 +125,7 @@ class Lab:
             return 1
         found = [p for p in processes.with_arguments(str(self.folder)) if _program(p) == Path(keeper.__file__).name]
         if not found:
-            raise LookupError(f"Lab {self.id} does not run")
+            raise machine.Unfit(f"Lab {self.id} does not run")
         return found[0]
 
     def command(self, args: Sequence[str | Path]) -> list[str]:
@@ -215,7 +215,7 @@ class Lab:
         while not (self.folder / "ready").exists():
             if process.poll() is not None or time.monotonic() > deadline:
                 said = progress.tail(self.folder / "keeper.log")
-                raise RuntimeError(f"Lab {self.id} did not start within {START_SECONDS} s. It said:\n{said}")
+                raise TimeoutError(f"Lab {self.id} did not start within {START_SECONDS} s. It said:\n{said}")
             time.sleep(0.02)
 
 

@@ -9,7 +9,7 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dev import cache, progress
+from dev import cache, machine, progress
 
 SUITES = ("bookworm", "trixie")
 BASE = "systemd systemd-sysv dbus udev kmod procps iproute2 openssh-server ca-certificates gnupg pciutils"
@@ -52,14 +52,16 @@ def build_all() -> None:
 def mirror() -> str:
     """URI of the Debian mirror that the outer machine itself uses.
 
-    Raises progress.CommandFailed or LookupError when apt has none.
+    Raises progress.CommandFailed or machine.Unfit when apt has none.
     """
     lines = progress.output(["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)", "Identifier: Packages"])
     for line in lines.splitlines():
         uri, codename = line.split()
         if codename.isalpha():  # bookworm, and neither bookworm-updates nor bookworm-security
             return uri
-    raise LookupError("apt has no index of a Debian release on this machine: configure a mirror, run `apt-get update`")
+    raise machine.Unfit(
+        "apt has no index of a Debian release on this machine: configure a mirror, run `apt-get update`"
+    )
 
 
 def _build(suite: str, out: Path) -> None:

@@ -27,7 +27,7 @@ READY_SECONDS, STOP_SECONDS = 60, 10
 COMPONENTS = ("kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd")
 
 
-class ControlPlaneFailed(Exception):
+class ControlPlaneFailed(CommandFailed):
     """A component died or did not get ready; the text has the end of its log."""
 
 

@@ -35,7 +35,7 @@ UNITS = ("lab-mounts", "containerd", "lab-images", "kubelet", "kube-proxy")
 READY_SECONDS = 60
 
 
-class NodeNotReady(Exception):
+class NodeNotReady(CommandFailed):
     """A node did not become Ready in time; the text has Kubernetes' reason and what the units said last."""
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from dev import machine
 from dev.cache import artifact, locked, root
 from dev.progress import output, run, step
 from lab.cluster import bookworm
@@ -32,7 +33,7 @@ _CONTAINERD = "github.com/containerd/containerd/v2"
 _NVML = "'-extldflags=-Wl,--export-dynamic -Wl,--unresolved-symbols=ignore-in-object-files -Wl,-z,lazy'"
 
 
-class GoMissing(Exception):
+class GoMissing(machine.Unfit):
     """No Go compiler was found."""
 
 

@@ -42,7 +42,7 @@ def build(suite: str, out: Path) -> None:
     """Downloads the packages of `suite` into `out`, indexes them, writes the kernel release of the headers to KERNEL.
 
     Everything is fetched, base system included, so that a host of any age of this suite finds what fits together.
-    Raises CommandFailed, LookupError when the machine's apt has no Debian mirror.
+    Raises CommandFailed, machine.Unfit when the machine's apt has no Debian mirror.
     """
     private = out / "apt"
     options = _prepare(suite, private)
