@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from dev.cache import artifact
-from simulator.c_table import model_table, stub_table
+from simulator.c_table import health_header, model_table, stub_table
 from simulator.models import MODELS
 
 HERE = Path(__file__).resolve().parent
@@ -38,7 +38,8 @@ LAZY = ("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files
 
 def artifact_dir() -> Path:
     """The cached build: `lib/` and `bin/`. It is made anew when a source file, a model or the symbol list changes."""
-    sources = [HERE / name for name in ("build.py", "c_table.py", "models.py", "nvml", "programs", "shim")]
+    names = ("build.py", "c_table.py", "health.py", "mig_geometry.py", "model.py", "nvml", "programs", "shim")
+    sources = [*(HERE / name for name in names), *sorted(HERE.glob("boards_*.py"))]
     return artifact("simulator", sources, build)
 
 
@@ -49,6 +50,7 @@ def build(out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         (work / "model_table.c").write_text(model_table(MODELS.values()))
+        (work / "health_values.h").write_text(health_header())
         _build_nvml(work, out / "lib" / "libnvidia-ml.so.1")
         _build_stub_libraries(work, out / "lib")
         _link([HERE / "shim/libsimhw.c"], out / "lib" / "libsimhw.so", "-shared")
@@ -73,16 +75,17 @@ def kernel_module(module: Path, release: str) -> None:
 
 def _build_nvml(work: Path, library: Path) -> None:
     sources = [*_sources("nvml"), work / "model_table.c"]
-    _link(sources, work / "first.so", "-shared", *INCLUDES)
+    options = ("-shared", *INCLUDES, f"-I{work}")
+    _link(sources, work / "first.so", *options)
     (work / "stubs.c").write_text(stub_table(wanted_symbols(), defined_symbols(work / "first.so")))
-    _link([*sources, work / "stubs.c"], library, "-shared", *INCLUDES, f"-Wl,-soname,{library.name}")
+    _link([*sources, work / "stubs.c"], library, *options, f"-Wl,-soname,{library.name}")
 
 
 def _build_program(work: Path, program: Path, folders: tuple[str, ...]) -> None:
     """`text.c` goes into all programs; one that uses NVML's insides gets all of it."""
     sources = [source for folder in folders for source in _sources(folder)]
     sources.append(work / "model_table.c" if "nvml" in folders else HERE / "nvml/text.c")
-    _link(sources, program, *INCLUDES, *(LAZY if program.name == "nvidia-smi" else ()))
+    _link(sources, program, *INCLUDES, f"-I{work}", *(LAZY if program.name == "nvidia-smi" else ()))
 
 
 def _sources(folder: str) -> list[Path]:

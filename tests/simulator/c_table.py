@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.models import MigProfile, Model
+from simulator.health import KEYS, LOST_WITH_RESET
+from simulator.model import VGA, MigProfile, Model
 
 
 def model_table(models: Iterable[Model]) -> str:
@@ -18,6 +19,17 @@ def model_table(models: Iterable[Model]) -> str:
     return (
         f'#include "model.h"\n\n{profiles}\nconst struct model models[] = {{\n{table}\n}};\n'
         "const unsigned model_count = sizeof models / sizeof *models;\n"
+    )
+
+
+def health_header() -> str:
+    """C header that numbers the values of health.py: HEALTH_<KEY>, their names, and which a reset takes away."""
+    rows = "\n".join(f"    HEALTH_{key.upper()}," for key in KEYS)
+    names = ", ".join(f'"{key}"' for key in KEYS)
+    lost = _list(int(key in LOST_WITH_RESET) for key in KEYS)
+    return (
+        f"#ifndef SIMHW_HEALTH_VALUES_H\n#define SIMHW_HEALTH_VALUES_H\n\nenum {{\n{rows}\n    HEALTH_VALUES\n}};\n\n"
+        f"#define HEALTH_KEYS {names}\n#define HEALTH_LOST_WITH_RESET {lost}\n\n#endif\n"
     )
 
 
@@ -38,7 +50,8 @@ def _profile_array(number: int, model: Model) -> str:
 def _profile_row(profile: MigProfile) -> str:
     numbers = [profile.enum, profile.id, profile.slices, profile.memory_mib, profile.count, profile.multiprocessors]
     numbers += [*profile.engines, profile.size, len(profile.starts)]
-    return f'    {{"{profile.name}", {_list(numbers)}, {{{_list(profile.starts)}}}}},'
+    last = _list([profile.since, profile.capabilities])
+    return f'    {{"{profile.name}", {_list(numbers)}, {{{_list(profile.starts)}}}, {last}}},'
 
 
 def _model_row(number: int, model: Model) -> str:
@@ -48,10 +61,11 @@ def _model_row(number: int, model: Model) -> str:
     numbers += [model.memory_mib, model.bar1_mib, model.multiprocessors, model.cores, *model.power, *model.clocks]
     numbers += [model.bus_width, model.pcie_generation, model.mig_units, int(model.mig_needs_reset)]
     numbers += [*model.mig_engines, model.mig_slice_multiprocessors, model.mig_revision1_multiprocessors]
-    numbers += [len(model.profiles)]
+    numbers += [*model.temperatures, *model.nvlink, int(model.ecc), model.row_banks, int(model.hbm), model.fans]
+    numbers += [int(model.coherent), int(model.pci_class == VGA), model.last_branch]
     pointer = f"profiles_{number}" if model.profiles else "0"
     quoted = ", ".join(f'"{text}"' for text in texts)
-    return f"    {{{quoted}, {_list(numbers)}, {pointer}}},"
+    return f'    {{{quoted}, {_list(numbers)}, "{model.first_driver}", {len(model.profiles)}, {pointer}}},'
 
 
 def _list(numbers: Iterable[int]) -> str:

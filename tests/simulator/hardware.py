@@ -11,7 +11,7 @@ from pathlib import Path
 from simulator import build
 from simulator.files import link
 from simulator.profiles import profile_state
-from simulator.state import edit
+from simulator.state import write
 
 HERE = Path(__file__).resolve().parent
 INSTALLED = Path("usr/lib/simhw")
@@ -36,8 +36,7 @@ def plug_in(rootfs: Path, profile: str, *, kernel: str | None = None) -> None:
     folder = rootfs / "var/lib/simhw"
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
-    with edit(folder / "state") as written:
-        written.gpus, written.faults = state.gpus, state.faults
+    write(folder / "state", state)
     _install_units(rootfs)
     for runtime in RUNTIMES:
         divert(rootfs, runtime)

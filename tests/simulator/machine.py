@@ -48,7 +48,7 @@ def _mount_views(place: Place, state: State) -> None:
         _run("mount", "-o", "remount,ro", place.sys)
     _mount_tmpfs(place.sys / "module")
     _mount_bus(place.sys / "bus")
-    write_tree(place.sys / "bus/pci/devices", pci_files(state.gpus))
+    write_tree(place.sys / "bus/pci/devices", pci_files(state))
     (place.sys / "bus/pci/drivers").mkdir()
     for gpu in state.gpus:
         link(place.sys / "bus/pci/devices" / gpu["bus"] / "subsystem", "../..")

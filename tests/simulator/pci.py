@@ -7,26 +7,29 @@ from __future__ import annotations
 
 import struct
 
+from simulator.layout import SWITCH_CHIPS
 from simulator.models import MODELS, Model
-from simulator.state import Record
+from simulator.state import Record, State
 
 Files = dict[str, str | bytes]
 NVIDIA = 0x10DE
-DISPLAY_3D = 0x030200
+BRIDGE_OTHER = 0x068000  # class of an NVSwitch
 HOST_BRIDGE = "0000:00:00.0"
 RESOURCE_LINES = 13
 
 
-def pci_files(gpus: list[Record]) -> Files:
-    """Path below /sys/bus/pci/devices -> content, for the GPUs and one host bridge of another vendor."""
+def pci_files(state: State) -> Files:
+    """Path below /sys/bus/pci/devices -> content: GPUs, NVSwitches, and one host bridge of another vendor."""
     devices = {HOST_BRIDGE: _device(0x8086, 0x29C0, 0x060000, 0x11001AF4)}
-    devices |= {gpu["bus"]: _gpu(MODELS[gpu["model"]], gpu["bus"]) for gpu in gpus}
+    cpus = {row["node"]: row["cpus"] for row in state.nodes}
+    devices |= {gpu["bus"]: _gpu(MODELS[gpu["model"]], gpu, cpus) for gpu in state.gpus}
+    devices |= {row["bus"]: _switch(row) for row in state.switches}
     return {f"{bus}/{name}": content for bus, files in devices.items() for name, content in files.items()}
 
 
 def modalias(model: Model) -> str:
     """What the kernel would hand to modprobe for this board."""
-    return _modalias(NVIDIA, model.device_id, DISPLAY_3D, model.subsystem)
+    return _modalias(NVIDIA, model.device_id, model.pci_class, model.subsystem)
 
 
 def _modalias(vendor: int, device: int, pci_class: int, subsystem: int) -> str:
@@ -55,15 +58,17 @@ def _device(vendor: int, device: int, pci_class: int, subsystem: int) -> Files:
     }
 
 
-def _gpu(model: Model, bus: str) -> Files:
-    files = _device(NVIDIA, model.device_id, DISPLAY_3D, model.subsystem)
+def _gpu(model: Model, gpu: Record, cpus: dict[str, str]) -> Files:
+    bus, node = gpu["bus"], gpu.get("place", "0").split(".")[0]
+    files = _device(NVIDIA, model.device_id, model.pci_class, model.subsystem)
     speed = {3: "8.0", 4: "16.0", 5: "32.0"}[model.pcie_generation]
     link = f"{speed} GT/s PCIe\n"
     files.update(
         {
             "resource": _bars(model, int(bus.split(":")[1], 16)),
-            "numa_node": f"{model.numa_node}\n",
-            "uevent": f"PCI_CLASS={DISPLAY_3D:X}\nPCI_ID={NVIDIA:X}:{model.device_id:X}\nPCI_SLOT_NAME={bus}\n",
+            "numa_node": f"{node}\n",
+            "local_cpulist": f"{cpus.get(node, '0')}\n",
+            "uevent": f"PCI_CLASS={model.pci_class:X}\nPCI_ID={NVIDIA:X}:{model.device_id:X}\nPCI_SLOT_NAME={bus}\n",
             "current_link_speed": link,
             "max_link_speed": link,
             "current_link_width": "16\n",
@@ -74,6 +79,12 @@ def _gpu(model: Model, bus: str) -> Files:
         }
     )
     return files
+
+
+def _switch(row: Record) -> Files:
+    chip = next(chip for chip in SWITCH_CHIPS.values() if chip.name == row["model"])
+    uevent = f"PCI_CLASS={BRIDGE_OTHER:X}\nPCI_ID={NVIDIA:X}:{chip.device_id:X}\nPCI_SLOT_NAME={row['bus']}\n"
+    return {**_device(NVIDIA, chip.device_id, BRIDGE_OTHER, NVIDIA), "uevent": uevent, "reset": ""}
 
 
 def _bars(model: Model, bus: int) -> str:

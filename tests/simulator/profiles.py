@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.state import Record, State, new_gpu
+from simulator.layout import machine_state
+from simulator.state import Record, State
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Models in the order of their device minors, and faults as (function, NVML code)."""
+    """Models in the order of their device minors, faults as (function, NVML code), NVLink as in layout.py."""
 
     models: tuple[str, ...]
     faults: tuple[tuple[str, int], ...] = ()
+    nvlink: str = "none"
 
 
 PROFILES: dict[str, Profile] = {
@@ -36,8 +38,9 @@ def profile_state(name: str, owner: str) -> State:
     if name not in PROFILES:
         raise ValueError(f"GPU profile {name!r} is not known: choose one of {', '.join(sorted(PROFILES))}")
     profile = PROFILES[name]
-    gpus = [new_gpu(model, minor, owner) for minor, model in enumerate(profile.models)]
-    return State(gpus=gpus, faults=[(function, code, _always()) for function, code in profile.faults])
+    state = machine_state(profile.models, owner, nvlink=profile.nvlink)
+    state.faults = [(function, code, _always()) for function, code in profile.faults]
+    return state
 
 
 def _always() -> Record:

@@ -9,10 +9,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from simulator.build import artifact_dir
+from simulator.layout import machine_state
 from simulator.state import State, edit, read
 from simulator.tree import make_tree
 
@@ -23,9 +25,11 @@ SECONDS = 30
 class Sandbox:
     """Everything lies below `folder`; nothing runs on."""
 
-    def __init__(self, folder: Path, profile: str, *, driver: str = DRIVER) -> None:
+    def __init__(self, folder: Path, machine: str | Sequence[str] | State, *, driver: str = DRIVER) -> None:
+        """`machine`: a profile's name, the models of its GPUs, or a state as layout.machine_state makes it."""
         self.folder = folder
-        self.environment = make_tree(folder, profile, driver, nodes=False)
+        whole = machine if isinstance(machine, str | State) else machine_state(machine, folder.name)
+        self.environment = make_tree(folder, whole, driver, nodes=False)
         self.state_path = Path(self.environment["GPU_FLEET_SIM_STATE"])
         self.environment["LD_LIBRARY_PATH"] = str(artifact_dir() / "lib")
 
@@ -44,6 +48,11 @@ class Sandbox:
         """Lets the NVML function (name without version) return `code`."""
         with edit(self.state_path) as state:
             state.faults.append((function, code, {"skip": str(skip), "count": str(count), "gpu": str(gpu)}))
+
+    def hide(self, gpu: int, profile: int) -> None:
+        """The driver does not offer the GPU instance profile with that id on the GPU."""
+        with edit(self.state_path) as state:
+            state.hidden.append({"gpu": str(gpu), "profile": str(profile)})
 
     def process(self, *, gpu: int = 0, pid: int = 4001, gi: int | None = None, ci: int | None = None) -> None:
         """A process that uses the GPU, or an instance of it."""

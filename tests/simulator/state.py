@@ -16,6 +16,7 @@ from pathlib import Path
 from simulator.models import MODELS
 
 DEFAULT_PATH = Path("/var/lib/simhw/state")
+GPUS_IN_DOMAIN = 8
 Record = dict[str, str]
 
 
@@ -29,11 +30,36 @@ class State:
     """All records. `driver` is (version, flavour) or None while the module is not loaded."""
 
     driver: tuple[str, str] | None = None
+    nodes: list[Record] = field(default_factory=list)  # numa
+    switches: list[Record] = field(default_factory=list)  # switch: NVSwitches that the host sees
     gpus: list[Record] = field(default_factory=list)
+    health: list[Record] = field(default_factory=list)  # values of health.py that are set
+    hidden: list[Record] = field(default_factory=list)  # profiles that the driver does not offer
+    ecc: list[Record] = field(default_factory=list)
+    pages: list[Record] = field(default_factory=list)  # page: retired ones
+    links: list[Record] = field(default_factory=list)  # link: NVLinks that are down or have errors
+    fabrics: list[Record] = field(default_factory=list)  # fabric
     instances: list[Record] = field(default_factory=list)  # gi
     compute: list[Record] = field(default_factory=list)  # ci
     processes: list[Record] = field(default_factory=list)
-    faults: list[tuple[str, int, Record]] = field(default_factory=list)  # function, code, skip/count/gpu
+    faults: list[tuple[str, int, Record]] = field(default_factory=list)  # function, code, skip/count/gpu/delay
+
+    def tables(self) -> dict[str, list[Record]]:
+        """The word at the start of a line -> its records, in the order of the file."""
+        return {
+            "numa": self.nodes,
+            "switch": self.switches,
+            "gpu": self.gpus,
+            "health": self.health,
+            "hidden": self.hidden,
+            "ecc": self.ecc,
+            "page": self.pages,
+            "link": self.links,
+            "fabric": self.fabrics,
+            "gi": self.instances,
+            "ci": self.compute,
+            "process": self.processes,
+        }
 
 
 def parse(text: str) -> State:
@@ -49,8 +75,7 @@ def parse(text: str) -> State:
 def render(state: State) -> str:
     """State -> text of the state file."""
     lines = [f"driver {state.driver[0]} {state.driver[1]}"] if state.driver else []
-    tables = (("gpu", state.gpus), ("gi", state.instances), ("ci", state.compute), ("process", state.processes))
-    lines += [f"{word} {_pairs(record)}" for word, records in tables for record in records]
+    lines += [f"{word} {_pairs(record)}" for word, records in state.tables().items() for record in records]
     lines += [f"fault {function} {code} {_pairs(options)}" for function, code, options in state.faults]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -61,10 +86,13 @@ def edit(path: Path) -> Iterator[State]:
     with _lock(path):
         state = parse(path.read_text() if path.exists() else "")
         yield state
-        replacement = path.with_name(f"{path.name}.new")
-        replacement.write_text(render(state))
-        replacement.chmod(0o666)
-        replacement.replace(path)
+        _replace(path, state)
+
+
+def write(path: Path, state: State) -> None:
+    """Puts `state` in place of what the file holds."""
+    with _lock(path):
+        _replace(path, state)
 
 
 def read(path: Path) -> State:
@@ -83,9 +111,24 @@ def new_gpu(model: str, minor: int, owner: str) -> Record:
         "model": model,
         "uuid": f"GPU-{identity}",
         "serial": str(1_320_000_000_000 + identity.int % 1_000_000_000),
-        "bus": f"0000:{0x41 + minor * 0x10:02x}:00.0",
+        "bus": bus_address(minor),
+        "place": "0.0.0.0",
+        "nvlink": "none",
         **dict.fromkeys(("mig", "pending", "persistence", "client", "passthrough", "lost"), "0"),
     }
+
+
+def bus_address(minor: int) -> str:
+    """PCI address of the GPU with that minor: eight in each domain, as on machines with several root complexes."""
+    domain, slot = divmod(minor, GPUS_IN_DOMAIN)
+    return f"{domain:04x}:{0x41 + slot * 0x10:02x}:00.0"
+
+
+def _replace(path: Path, state: State) -> None:
+    replacement = path.with_name(f"{path.name}.new")
+    replacement.write_text(render(state))
+    replacement.chmod(0o666)
+    replacement.replace(path)
 
 
 @contextmanager
@@ -101,7 +144,7 @@ def _lock(path: Path) -> Iterator[None]:
 
 def _add(state: State, words: list[str], number: int) -> None:
     word, *rest = words
-    tables = {"gpu": state.gpus, "gi": state.instances, "ci": state.compute, "process": state.processes}
+    tables = state.tables()
     if word == "driver" and len(rest) == 2:
         state.driver = (rest[0], rest[1])
     elif word == "fault" and len(rest) >= 2:

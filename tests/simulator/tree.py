@@ -16,7 +16,7 @@ from simulator.kernel_modules import Information
 from simulator.pci import pci_files
 from simulator.place import Place
 from simulator.profiles import profile_state
-from simulator.state import State, edit
+from simulator.state import State, write
 
 KERNEL = "6.1.0-sim-amd64"
 LICENSES = {"open": "Dual MIT/GPL", "proprietary": "NVIDIA"}
@@ -26,15 +26,15 @@ DEVICES = "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n136 pts\n\nBlock
 
 
 def make_tree(
-    dest: Path, profile: str, driver_version: str, *, nodes: bool, flavour: str = "open", kernel: str = KERNEL
+    dest: Path, profile: str | State, driver_version: str, *, nodes: bool, flavour: str = "open", kernel: str = KERNEL
 ) -> dict[str, str]:
-    """Lays /sys, /proc, /dev and the state file of a machine with `profile` below `dest`.
+    """Lays /sys, /proc, /dev and the state file of a machine with `profile`, or in that state, below `dest`.
 
     `driver_version`: of the loaded module, empty when none is loaded. `nodes`: real device files (needs root), else
     plain files. Returns the environment with which libnvidia-ml and the programs of the simulator work on this tree.
     """
     place = Place(dest)
-    state = profile_state(profile, dest.name)
+    state = profile_state(profile, dest.name) if isinstance(profile, str) else profile
     _lay_bare(place, state, kernel)
     if driver_version and state.gpus:
         _load(place, driver_version, LICENSES[flavour], kernel)
@@ -54,11 +54,10 @@ def _lay_bare(place: Place, state: State, kernel: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     write_tree(place.installed, {"kernel": f"{kernel}\n"})
     write_tree(root / "proc/sys/kernel", {"osrelease": f"{kernel}\n"})
-    write_tree(place.sys / "bus/pci/devices", pci_files(state.gpus))
+    write_tree(place.sys / "bus/pci/devices", pci_files(state))
     place.modules.write_text("")
     place.devices.write_text(DEVICES)
-    with edit(place.state) as written:
-        written.gpus, written.faults = state.gpus, state.faults
+    write(place.state, state)
 
 
 def _load(place: Place, version: str, terms: str, kernel: str) -> None:

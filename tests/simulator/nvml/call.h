@@ -39,6 +39,11 @@ int session_is_open(void);
 int session_is_alone(void); /* no other process has NVML open */
 int may_write(void);        /* root, or a state file of the caller's own */
 
+int driver_is_at_least(const struct state *state, const char *version); /* "570.133.20" */
+unsigned driver_branch(const struct state *state);
+int driver_knows(const struct state *state, const struct gpu *gpu);
+int driver_offers(const struct state *state, const struct gpu *gpu, const struct gi_profile *profile);
+
 int gpu_is_visible(const struct gpu *gpu);
 int mig_is_visible(const struct compute_instance *ci); /* a container needs the device files of its capabilities */
 struct gpu *gpu_by_minor(struct state *state, unsigned minor);

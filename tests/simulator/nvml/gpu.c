@@ -15,7 +15,7 @@ struct gpu *gpu_by_minor(struct state *state, unsigned minor)
 struct gpu *gpu_by_index(struct state *state, unsigned index)
 {
     for (struct gpu *g = state->gpu; g < state->gpu + state->gpus; g++)
-        if (gpu_is_visible(g) && !index--)
+        if (driver_knows(state, g) && gpu_is_visible(g) && !index--)
             return g;
     return 0;
 }

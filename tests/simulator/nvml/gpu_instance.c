@@ -11,12 +11,19 @@ static nvmlReturn_t need_mig(const struct call *c)
 }
 
 /* NVML_SUCCESS with *profile set, or the code of nvmlDeviceGetGpuInstanceProfileInfo for that number. */
-static nvmlReturn_t find_profile(const struct model *model, unsigned number, const struct gi_profile **profile)
+static nvmlReturn_t find_profile(const struct call *c, unsigned number, const struct gi_profile **profile)
 {
     if (number >= NVML_GPU_INSTANCE_PROFILE_COUNT)
         return NVML_ERROR_INVALID_ARGUMENT;
-    *profile = profile_by_enum(model, number);
-    return *profile ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+    *profile = profile_by_enum(c->gpu->model, number);
+    return *profile && driver_offers(c->state, c->gpu, *profile) ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+}
+
+/* By id, NULL when the driver does not offer it. */
+static const struct gi_profile *offered(const struct call *c, unsigned id)
+{
+    const struct gi_profile *profile = profile_by_id(c->gpu->model, id);
+    return profile && driver_offers(c->state, c->gpu, profile) ? profile : 0;
 }
 
 static void profile_name(char *name, unsigned size, const struct gi_profile *profile)
@@ -31,7 +38,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfo(nvmlDevice_t device, uns
     const struct gi_profile *p;
     if (!call_on(&c, "nvmlDeviceGetGpuInstanceProfileInfo", device, HANDLE_GPU))
         return c.code;
-    nvmlReturn_t code = find_profile(c.gpu->model, number, &p);
+    nvmlReturn_t code = find_profile(&c, number, &p);
     if (!code)
         *info = (nvmlGpuInstanceProfileInfo_t){p->id,      0,          p->slices, p->count, p->multiprocessors, p->copy,
                                                p->decoder, p->encoder, p->jpeg,   p->ofa,   p->memory_mib};
@@ -50,7 +57,7 @@ static void fill_v3(nvmlGpuInstanceProfileInfo_v3_t *info, const struct gi_profi
 {
     *info = (nvmlGpuInstanceProfileInfo_v3_t){info->version, p->id,      p->slices,  p->count, p->multiprocessors,
                                               p->copy,       p->decoder, p->encoder, p->jpeg,  p->ofa,
-                                              p->memory_mib, "",         0};
+                                              p->memory_mib, "",         p->capabilities};
     profile_name(info->name, sizeof info->name, p);
 }
 
@@ -72,7 +79,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoV(nvmlDevice_t device, un
     const struct gi_profile *profile;
     if (!call_on(&c, "nvmlDeviceGetGpuInstanceProfileInfo", device, HANDLE_GPU))
         return c.code;
-    nvmlReturn_t code = find_profile(c.gpu->model, number, &profile);
+    nvmlReturn_t code = find_profile(&c, number, &profile);
     return call_end(&c, code ? code : fill_versioned(info, profile));
 }
 
@@ -81,7 +88,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoByIdV(nvmlDevice_t device
     struct call c;
     if (!call_on(&c, "nvmlDeviceGetGpuInstanceProfileInfoById", device, HANDLE_GPU))
         return c.code;
-    const struct gi_profile *profile = profile_by_id(c.gpu->model, id);
+    const struct gi_profile *profile = offered(&c, id);
     return call_end(&c, profile ? fill_versioned(info, profile) : NVML_ERROR_INVALID_ARGUMENT);
 }
 
@@ -107,7 +114,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetGpuInstancePossiblePlacements_v2(nvmlDevice_t d
     struct call c;
     if (!call_on(&c, "nvmlDeviceGetGpuInstancePossiblePlacements", device, HANDLE_GPU))
         return c.code;
-    const struct gi_profile *p = profile_by_id(c.gpu->model, id);
+    const struct gi_profile *p = offered(&c, id);
     if (!p)
         return call_end(&c, c.gpu->model->mig_units ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_SUPPORTED);
     unsigned room = *count;
@@ -174,7 +181,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceRemainingCapacity(nvmlDevice_t devic
     struct call c;
     if (!call_on(&c, "nvmlDeviceGetGpuInstanceRemainingCapacity", device, HANDLE_GPU))
         return c.code;
-    const struct gi_profile *profile = profile_by_id(c.gpu->model, id);
+    const struct gi_profile *profile = offered(&c, id);
     if (need_mig(&c) || !profile)
         return call_end(&c, need_mig(&c) ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_INVALID_ARGUMENT);
     struct usage usage = usage_of(&c, id);
@@ -216,7 +223,7 @@ EXPORT nvmlReturn_t nvmlDeviceCreateGpuInstance(nvmlDevice_t device, unsigned id
     if (!call_on(&c, "nvmlDeviceCreateGpuInstance", device, HANDLE_GPU))
         return c.code;
     call_log("nvmlDeviceCreateGpuInstance gpu=%u profile=%u", c.gpu->minor, id);
-    const struct gi_profile *profile = profile_by_id(c.gpu->model, id);
+    const struct gi_profile *profile = offered(&c, id);
     nvmlReturn_t code = may_create(&c, profile);
     if (code)
         return call_end(&c, code);
@@ -239,7 +246,7 @@ EXPORT nvmlReturn_t nvmlDeviceCreateGpuInstanceWithPlacement(nvmlDevice_t device
     if (!call_on(&c, "nvmlDeviceCreateGpuInstance", device, HANDLE_GPU))
         return c.code;
     call_log("nvmlDeviceCreateGpuInstanceWithPlacement gpu=%u profile=%u start=%u", c.gpu->minor, id, placement->start);
-    const struct gi_profile *profile = profile_by_id(c.gpu->model, id);
+    const struct gi_profile *profile = offered(&c, id);
     nvmlReturn_t code = may_create(&c, profile);
     if (code || !is_start(profile, placement))
         return call_end(&c, code ? code : NVML_ERROR_INVALID_ARGUMENT);
@@ -278,7 +285,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetGpuInstances(nvmlDevice_t device, unsigned id, 
     if (!call_on(&c, "nvmlDeviceGetGpuInstances", device, HANDLE_GPU))
         return c.code;
     *count = 0;
-    if (need_mig(&c) || !profile_by_id(c.gpu->model, id))
+    if (need_mig(&c) || !offered(&c, id))
         return call_end(&c, need_mig(&c) ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_INVALID_ARGUMENT);
     for (const struct gpu_instance *i = c.state->gi; i < c.state->gi + c.state->gis; i++)
         if (i->gpu == c.gpu->minor && i->profile == id)

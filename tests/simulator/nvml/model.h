@@ -12,6 +12,7 @@ struct gi_profile {
     unsigned copy, decoder, encoder, jpeg, ofa;
     unsigned size, start_count;
     unsigned starts[MAX_STARTS]; /* in the driver's order */
+    unsigned since, capabilities; /* driver branch; NVML_GPU_INSTANCE_PROFILE_CAPS_* */
 };
 
 struct model {
@@ -23,6 +24,11 @@ struct model {
     unsigned mig_units, mig_needs_reset;
     unsigned decoders, encoders, jpegs, ofas;
     unsigned slice_multiprocessors, revision1_multiprocessors;
+    unsigned shutdown, slowdown, memory_maximum, operating_maximum; /* degrees Celsius */
+    unsigned nvlinks, nvlink_version, nvlink_speed;                 /* NVML_NVLINK_VERSION_*, MB/s */
+    unsigned ecc, row_banks, hbm, fans, coherent, display;
+    unsigned last_branch; /* 0: ongoing */
+    const char *first_driver;
     unsigned profile_count;
     const struct gi_profile *profiles;
 };

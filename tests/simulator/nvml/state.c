@@ -75,38 +75,6 @@ struct state *state_lock(void)
     return 0;
 }
 
-static const char *number(char *buffer, unsigned value)
-{
-    if (value == NVML_NO_INSTANCE)
-        return "-";
-    sprintf(buffer, "%u", value);
-    return buffer;
-}
-
-static void write_gpus(FILE *file)
-{
-    for (const struct gpu *g = current.gpu; g < current.gpu + current.gpus; g++)
-        fprintf(file,
-                "gpu minor=%u model=%s uuid=%s serial=%s bus=%04x:%02x:%02x.0 mig=%u pending=%u persistence=%u "
-                "client=%u passthrough=%u lost=%u\n",
-                g->minor, g->model->key, g->uuid, g->serial, g->domain, g->bus, g->device, g->mig, g->pending,
-                g->persistence, g->client, g->passthrough, g->lost);
-}
-
-static void write_records(FILE *file)
-{
-    char gi[16], ci[16];
-    for (const struct gpu_instance *i = current.gi; i < current.gi + current.gis; i++)
-        fprintf(file, "gi gpu=%u id=%u profile=%u start=%u\n", i->gpu, i->id, i->profile, i->start);
-    for (const struct compute_instance *i = current.ci; i < current.ci + current.cis; i++)
-        fprintf(file, "ci gpu=%u gi=%u id=%u profile=%u start=%u\n", i->gpu, i->gi, i->id, i->profile, i->start);
-    for (const struct process *p = current.process; p < current.process + current.processes; p++)
-        fprintf(file, "process gpu=%u pid=%u gi=%s ci=%s memory=%u name=%s\n", p->gpu, p->pid, number(gi, p->gi),
-                number(ci, p->ci), p->memory_mib, p->name);
-    for (const struct fault *f = current.fault; f < current.fault + current.faults; f++)
-        fprintf(file, "fault %s %d skip=%d count=%d gpu=%d\n", f->function, f->code, f->skip, f->count, f->gpu);
-}
-
 static void save(void)
 {
     char path[4096];
@@ -117,10 +85,7 @@ static void save(void)
         return;
     }
     fchmod(fileno(file), 0666);
-    if (current.driver[0])
-        fprintf(file, "driver %s %s\n", current.driver, current.flavour);
-    write_gpus(file);
-    write_records(file);
+    state_print(&current, file);
     if (fclose(file) || rename(path, state_path()))
         fprintf(stderr, "libnvidia-ml (simulated): %s cannot be replaced\n", state_path());
 }

@@ -39,6 +39,15 @@ long parse_number(const char *text, char **end)
     return sign * value;
 }
 
+unsigned long long parse_wide(const char *text)
+{
+    unsigned base = text[0] == '0' && text[1] == 'x' ? 16 : 10;
+    unsigned long long value = 0;
+    for (text += base == 16 ? 2 : 0; digit(*text) < (int)base; text++)
+        value = value * base + digit(*text);
+    return value;
+}
+
 char *next_token(char **cursor)
 {
     char *start = *cursor + strspn(*cursor, " \t\r\n");

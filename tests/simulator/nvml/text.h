@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 long parse_number(const char *text, char **end); /* decimal, or hex after 0x; a leading minus is allowed */
+unsigned long long parse_wide(const char *text); /* decimal, or hex after 0x */
 unsigned long parse_hex(const char *text, char **end);
 char *next_token(char **cursor);               /* words between blanks; NULL at the end of the line */
 char *token_value(char *token);                /* "key=value": cuts at the sign and returns the value, or NULL */

@@ -15,7 +15,7 @@ import pynvml
 import pytest
 
 from simulator.build import artifact_dir, defined_symbols, wanted_symbols
-from simulator.models import MODELS
+from simulator.models import MODELS, Model
 from simulator.sandbox import DRIVER, Sandbox
 from simulator.state import edit
 
@@ -57,19 +57,26 @@ def test_gpus_of_a_profile(tmp_path: Path, profile: str, names: list[str]) -> No
     assert box.nvml("result = [nvmlDeviceGetName(gpu(i)) for i in range(nvmlDeviceGetCount())]") == names
 
 
-@pytest.mark.parametrize("key", sorted(MODELS))
-def test_numbers_of_a_model(tmp_path: Path, key: str) -> None:
-    model = MODELS[key]
-    box = Sandbox(tmp_path, {"A100-40": "a100x1", "H100-80": "h100x1", "T4": "t4x1"}[key])
-    found = box.nvml(
-        "d = gpu(); p = nvmlDeviceGetPciInfo(d)\n"
-        "result = [p.pciDeviceId, p.pciSubSystemId, p.busId, nvmlDeviceGetMemoryInfo(d).total >> 20,"
-        "nvmlDeviceGetMemoryInfo(d, nvmlMemory_v2).total >> 20, list(nvmlDeviceGetCudaComputeCapability(d)),"
-        "nvmlDeviceGetArchitecture(d), nvmlDeviceGetMinorNumber(d), nvmlDeviceGetPowerManagementDefaultLimit(d)]"
+@pytest.mark.parametrize("branch", [580, 620])
+def test_numbers_of_the_models(tmp_path: Path, branch: int) -> None:
+    """All boards that a driver of the branch drives, in one machine."""
+    driver = f"{branch}.999"
+    keys = [key for key, model in MODELS.items() if (model.last_branch or 620) >= branch]
+    found = Sandbox(tmp_path, keys, driver=driver).nvml(
+        "def row(d):\n"
+        "    p, now = nvmlDeviceGetPciInfo(d), nvmlDeviceGetMemoryInfo\n"
+        "    totals = [now(d), now(d, nvmlMemory_v2)]\n"
+        "    kind = [list(nvmlDeviceGetCudaComputeCapability(d)), nvmlDeviceGetArchitecture(d)]\n"
+        "    limit = nvmlDeviceGetPowerManagementDefaultLimit(d)\n"
+        "    return [p.pciDeviceId, p.pciSubSystemId, *(t.total >> 20 for t in totals), *kind, limit]\n"
+        "result = [row(gpu(i)) for i in range(nvmlDeviceGetCount())]"
     )
-    ids = [model.device_id << 16 | 0x10DE, model.subsystem, "00000000:41:00.0"]
-    kind = [[*model.compute], model.architecture]
-    assert found == [*ids, model.memory_mib, model.memory_mib, *kind, 0, model.power[2] * 1000]
+    assert found == [_numbers(MODELS[key]) for key in keys]
+
+
+def _numbers(model: Model) -> list[Any]:
+    kind = [[*model.compute], model.architecture, model.power[2] * 1000]
+    return [model.device_id << 16 | 0x10DE, model.subsystem, model.memory_mib, model.memory_mib, *kind]
 
 
 def test_handles_by_uuid_and_bus_are_the_same_gpu(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+/* What depends on the version of the loaded driver. */
+#include "call.h"
+#include "text.h"
+
+/* <0, 0, >0 as strcmp; a missing part counts as 0. */
+static long compare_versions(const char *left, const char *right)
+{
+    while (*left || *right) {
+        char *left_end = (char *)left, *right_end = (char *)right;
+        long difference = parse_number(left, &left_end) - parse_number(right, &right_end);
+        if (difference)
+            return difference;
+        left = *left_end ? left_end + 1 : left_end;
+        right = *right_end ? right_end + 1 : right_end;
+    }
+    return 0;
+}
+
+int driver_is_at_least(const struct state *state, const char *version)
+{
+    return compare_versions(state->driver, version) >= 0;
+}
+
+unsigned driver_branch(const struct state *state)
+{
+    return parse_number(state->driver, 0);
+}
+
+/* A board that is newer than the driver, or no longer driven by it, is not there for NVML. */
+int driver_knows(const struct state *state, const struct gpu *gpu)
+{
+    unsigned last = gpu->model->last_branch;
+    return driver_is_at_least(state, gpu->model->first_driver) && (!last || driver_branch(state) <= last);
+}
+
+/* The profile, when this driver offers it on this GPU. Around branch 535 none is offered while MIG is off. */
+int driver_offers(const struct state *state, const struct gpu *gpu, const struct gi_profile *profile)
+{
+    unsigned branch = driver_branch(state);
+    if (profile->since > branch || (branch == 535 && !gpu->mig))
+        return 0;
+    for (unsigned i = 0; i < state->hiddens; i++)
+        if (state->hidden[i].gpu == gpu->minor && state->hidden[i].profile == profile->id)
+            return 0;
+    return 1;
+}
