@@ -40,6 +40,64 @@ def _dkms(found: Found, case: Case) -> Found:
     }
 
 
+def _in_order_of(case: Case, key: str, names: list[str]) -> list[str]:
+    """The names as the case has them: their order there is a person's, not the text's."""
+    order = case.conclude.get(key, "").split(",")
+    return sorted(names, key=lambda n: order.index(n) if n in order else len(order))
+
+
+def _driver_banner(found: Found, case: Case) -> Found:
+    return {"gcc_not_driver": found["gcc"], "two_part": (found["driver"] or "").count(".") == 1}
+
+
+def _driver_params(found: Found, case: Case) -> Found:
+    return {**found["parameters"], "unset_uint": 4294967295 if found["unset"] else None}
+
+
+def _minors(found: Found, case: Case) -> Found:
+    return {**found["minors"], "says_nothing_about_existing_instances": found["static_table"]}
+
+
+def _proc_devices(found: Found, case: Case) -> Found:
+    return dict(found["majors"])
+
+
+def _modules(found: Found, case: Case) -> Found:
+    return {
+        "loaded": _in_order_of(case, "loaded", found["loaded"]),
+        "gdrdrv": "loaded" if "gdrdrv" in found["loaded"] else None,
+        "nvidia_drm": found["modules"].get("nvidia_drm"),
+        "not_nvidia_modules": found["others"],
+        "used_by_has_trailing_comma": ", Live" in case.text,
+    }
+
+
+def _pci_list(found: Found, case: Case) -> Found:
+    gpus, switches = found["gpus"], found["nvswitches"]
+    first = gpus[0] if gpus else {}
+    switch = switches[0] if switches else {}
+    of_others = [f for f in found["functions"] if f["class"] == "0300" and f not in gpus]
+    return {
+        "gpu": f"{first['id']} at {first['address']}" if first.get("id") else first.get("address"),
+        **{key: first.get(key) for key in ("rev", "progif", "svendor", "driver")},
+        "driver_bound": first.get("driver"),
+        "nvswitch_id": switch.get("id"),
+        "nvswitch_class": switch.get("class"),
+        "nvswitch_name_unknown": (switch.get("name") or "").endswith("Device"),
+        "infiniband_vf": [f for f in found["infiniband"] if "Virtual Function" in f["name"]],
+        "domains_not_zero": any(f["address"].count(":") == 2 and f["address"][:4] != "0000" for f in gpus),
+        "virtio_vga_is_not_nvidia": bool(of_others),
+    }
+
+
+def _infiniband_class(found: Found, case: Case) -> Found:
+    return {"values_are_number_and_text": all(p["state_number"] for a in found["adapters"] for p in a["ports"])}
+
+
+def _sb_state(found: Found, case: Case) -> Found:
+    return {"must_not_mean": "enabled" if found["secure_boot"] != "enabled" else None}
+
+
 def _kernel_log(found: Found, case: Case) -> Found:
     events = found["events"]
     xids = [e for e in events if e["event"] == "xid"]
@@ -67,7 +125,15 @@ def _kernel_log(found: Found, case: Case) -> Found:
 
 VIEWS: dict[str, View] = {
     "dkms_status": _dkms,
+    "driver_banner": _driver_banner,
+    "driver_params": _driver_params,
+    "infiniband_class": _infiniband_class,
     "kernel_log": _kernel_log,
+    "minors": _minors,
+    "modules": _modules,
+    "pci_list": _pci_list,
+    "proc_devices": _proc_devices,
+    "sb_state": _sb_state,
 }
 
 # kind -> key -> why no reader can conclude it from the text.
@@ -77,6 +143,7 @@ BEYOND_THE_TEXT: dict[str, dict[str, str]] = {
         "training_ok_line_is_not_an_error": "a remark on lines that are not in the text",
         "pci_of_switch_may_be_zero": "a remark on the wording",
     },
+    "modules": {"gdrdrv_packaged": "modinfo tells it"},
     "modinfo": {
         "loaded_anyway": "lsmod tells it",
         "expected_version": "the version of the installed libraries",
@@ -87,4 +154,5 @@ BEYOND_THE_TEXT: dict[str, dict[str, str]] = {
 # file -> key -> why what is written about it is not what it says.
 NOT_IN_THE_TEXT: dict[str, dict[str, str]] = {
     "dmesg-xid-nvlink5-details.txt": {"units": "the second line has the unit RLW_SRC_TRACK, not RLW_RXPIPE"},
+    "proc-devices-frontend-old.txt": {"duplicate_names": "the text has infiniband_mad once"},
 }

@@ -8,18 +8,17 @@ Source: MIG user guide, device nodes and capabilities; nvidia-modprobe(1), optio
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from .._catalog.driver_files import PROGRAM_DIRECTORIES
 from .._plan.cdi_host import CapabilityNode, Gpu, Node
 from .files import HostRoot
 from .libraries import find_files
+from .texts.capability import read_capability
+from .texts.proc_devices import read_proc_devices
 
 PROGRAM = "nvidia-modprobe"
 CAPABILITIES = "/proc/driver/nvidia/capabilities"
-MAJOR = re.compile(r"^\s*(\d+)\s+nvidia-caps$", re.MULTILINE)
-MODE = re.compile(r"^DeviceFileMode:\s*(\d+)$", re.MULTILINE)
 
 
 def read_creatable(host: HostRoot, gpus: Iterable[Gpu], nodes: Mapping[str, Node]) -> dict[str, CapabilityNode]:
@@ -29,9 +28,9 @@ def read_creatable(host: HostRoot, gpus: Iterable[Gpu], nodes: Mapping[str, Node
     """
     if host.root != "/" or not any(host.is_executable(p) for p in find_files(host, PROGRAM_DIRECTORIES, PROGRAM)):
         return {}
-    major = MAJOR.search(host.text("/proc/devices") or "")
+    major = read_proc_devices(host.text("/proc/devices") or "")["majors"]["nvidia-caps"]
     files = dict.fromkeys(f for g in gpus for m in g.mig_devices for f in _files(g, m.gpu_instance, m.compute_instance))
-    found = [_read(host, f, int(major.group(1))) for f in files] if major else []
+    found = [_read(host, f, major) for f in files] if major is not None else []
     return {row.node.path: row for row in found if row is not None and row.node.path not in nodes}
 
 
@@ -41,9 +40,8 @@ def _files(gpu: Gpu, instance: int, compute: int) -> tuple[str, str]:
 
 
 def _read(host: HostRoot, path: str, major: int) -> CapabilityNode | None:
-    text = host.text(path) or ""
-    minor, mode = re.search(r"^DeviceFileMinor:\s*(\d+)$", text, re.MULTILINE), MODE.search(text)
-    if minor is None or mode is None:
+    found = read_capability(host.text(path) or "")
+    if found["minor"] is None or found["mode"] is None:
         return None
-    node = f"/dev/nvidia-caps/nvidia-cap{minor.group(1)}"
-    return CapabilityNode(Node(node, node, major, int(minor.group(1)), int(mode.group(1)) & 0o777, 0), path)
+    node = f"/dev/nvidia-caps/nvidia-cap{found['minor']}"
+    return CapabilityNode(Node(node, node, major, found["minor"], int(found["mode"], 8) & 0o777, 0), path)

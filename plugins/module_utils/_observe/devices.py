@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from .._plan.cdi_host import Node
 from .files import HostRoot
+from .texts.capability import read_minors
 
 # Directories below /dev, and the names in them that belong to GPUs, their fabric or their storage and network paths.
 PLACES = (
@@ -67,13 +68,4 @@ def read_mig_minors(host: HostRoot) -> dict[str, int] | None:
     None without the file.
     """
     text = host.text(MIG_MINORS)
-    return None if text is None else parse_mig_minors(text)
-
-
-def parse_mig_minors(text: str) -> dict[str, int]:
-    """See read_mig_minors.
-
-    The GPU number in a name is the device minor, not the index. Lines of another form are no entries.
-    """
-    rows = (line.split() for line in text.splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
+    return None if text is None else dict(read_minors(text)["minors"])

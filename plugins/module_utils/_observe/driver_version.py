@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
-import re
-
 from .._plan.facts import DriverVersion
 from .command import Run
 from .files import HostRoot
+from .texts.driver_banner import read_driver_banner
 from .texts.modinfo import read_modinfo
 
 BANNER = "/proc/driver/nvidia/version"
-
-# The GCC line carries a version too, so the first line's own words are the anchor.
-NVRM = re.compile(r"^NVRM version:\s.*?\bKernel Module\b(?: for \S+)?\s+(?P<version>\d+(?:\.\d+)+)", re.MULTILINE)
 
 
 def read_loaded_driver(host: HostRoot) -> DriverVersion | None:
@@ -29,11 +25,8 @@ def read_loaded_driver(host: HostRoot) -> DriverVersion | None:
 
 def parse_banner(text: str) -> DriverVersion | None:
     """The first line of /proc/driver/nvidia/version; None for a text without it."""
-    found = NVRM.search(text)
-    if found is None:
-        return None
-    flavour = "open" if "Open Kernel Module" in found.group(0) else "proprietary"
-    return DriverVersion(version=found.group("version"), flavour=flavour)
+    found = read_driver_banner(text)
+    return DriverVersion(version=found["driver"], flavour=found["flavour"]) if found["driver"] else None
 
 
 def read_module_on_disk(host: HostRoot, run: Run, *, release: str) -> DriverVersion | None:

@@ -9,6 +9,7 @@ import os
 
 from .._plan.facts import Kernel
 from .files import HostRoot
+from .texts.secure_boot import efi_value
 
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
@@ -34,6 +35,6 @@ def _machine(host: HostRoot) -> str:
 
 
 def _secure_boot(host: HostRoot) -> bool | None:
-    """An EFI variable file: four bytes of attributes, then the value (kernel.org efivarfs)."""
-    data = host.data(SECURE_BOOT)
-    return None if data is None else data[4:5] == b"\x01"
+    """None where the variable is absent or has another form: unknown, not off."""
+    value = efi_value(host.data(SECURE_BOOT) or b"")
+    return None if value is None else value == 1

@@ -9,6 +9,7 @@ import re
 
 from .._plan.facts import Holder, LoadedModule
 from .files import HostRoot
+from .texts.module_list import read_module_list
 
 DEVICE = re.compile(r"^/dev/nvidia[^/]*(?:/.*)?$")
 
@@ -20,13 +21,8 @@ def read_modules(host: HostRoot) -> dict[str, LoadedModule]:
 
 def parse_modules(text: str) -> dict[str, LoadedModule]:
     """``name size references users state ...`` as in proc_modules(5); ``users`` ends with a comma or is ``-``."""
-    found = {}
-    for line in text.splitlines():
-        fields = line.split()
-        if len(fields) >= 4:
-            users = tuple(u for u in fields[3].split(",") if u and u != "-")
-            found[fields[0]] = LoadedModule(name=fields[0], references=int(fields[2]), users=users)
-    return found
+    rows = read_module_list(text)["modules"]
+    return {n: LoadedModule(name=n, references=r["references"], users=tuple(r["users"])) for n, r in rows.items()}
 
 
 def read_holders(host: HostRoot) -> tuple[Holder, ...]:

@@ -19,7 +19,10 @@ class OsRelease:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The running kernel. ``headers``: /lib/modules/<release>/build is there. ``secure_boot`` None: not an EFI host."""
+    """The running kernel. ``headers``: /lib/modules/<release>/build is there.
+
+    ``secure_boot`` None: not known, mostly because the host was not booted by EFI.
+    """
 
     release: str
     machine: str

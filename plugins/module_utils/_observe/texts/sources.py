@@ -13,10 +13,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .capability import read_capability, read_minors
+from .device_nodes import read_device_nodes
 from .dkms import read_dkms_status
+from .driver_banner import read_driver_banner
+from .driver_params import read_driver_params
+from .gpu_information import read_gpu_information, read_gpu_numa_status, read_gpu_power
+from .infiniband import read_ibdev2netdev, read_ibstat, read_infiniband_class
 from .kernel_log import read_kernel_log
 from .modinfo import read_modinfo
+from .module_list import read_module_list, read_modules_in_use
+from .pci_list import read_pci_list
 from .plain import plain
+from .proc_devices import read_proc_devices
+from .secure_boot import read_efi_variable, read_enrolled_keys, read_key_test, read_sb_state
 
 Found = dict[str, Any]
 RC = re.compile(r"\brc (\d+)\b")
@@ -43,8 +53,27 @@ def _text(read: Callable[[str], Found]) -> Callable[[str, str], Found]:
 # The first row whose pattern is found counts.
 SOURCES = (
     # Kernel, packages, firmware.
+    Source("driver_banner", r"/proc/driver/nvidia/version", _text(read_driver_banner)),
+    Source("gpu_information", r"/proc/driver/nvidia/gpus/\S+/information", _text(read_gpu_information)),
+    Source("gpu_power", r"/proc/driver/nvidia/gpus/\S+/power", _text(read_gpu_power)),
+    Source("gpu_numa_status", r"/proc/driver/nvidia/gpus/\S+/numa_status", _text(read_gpu_numa_status)),
+    Source("driver_params", r"/proc/driver/nvidia/params", read_driver_params),
+    Source("capability", r"/proc/driver/nvidia/capabilities/", _text(read_capability)),
+    Source("minors", r"/proc/driver/nvidia-caps/\S+-minors", _text(read_minors)),
+    Source("proc_devices", r"/proc/devices", _text(read_proc_devices)),
+    Source("device_nodes", r"\bls -\w*l\w*( -\S+)* /dev/", _text(read_device_nodes)),
+    Source("modules", r"/proc/modules|\blsmod\b", _text(read_module_list)),
+    Source("modules_in_use", r"\brmmod\b|\bmodprobe (-r|--remove)", _text(read_modules_in_use)),
     Source("dkms_status", r"\bdkms status\b", _text(read_dkms_status)),
     Source("modinfo", r"\bmodinfo\b", _text(read_modinfo)),
+    Source("efi_variable", r"/efivars/(SecureBoot|SetupMode)-", _text(read_efi_variable)),
+    Source("sb_state", r"\bmokutil --sb-state", _text(read_sb_state)),
+    Source("enrolled_keys", r"\bmokutil (--list-(enrolled|new)|-[lN]\b)", _text(read_enrolled_keys)),
+    Source("key_test", r"\bmokutil (--test-key|-t\b)", _text(read_key_test)),
+    Source("pci_list", r"\blspci\b", _text(read_pci_list)),
+    Source("ibstat", r"\bibstat\b", _text(read_ibstat)),
+    Source("ibdev2netdev", r"\bibdev2netdev\b", _text(read_ibdev2netdev)),
+    Source("infiniband_class", r"/sys/class/infiniband", _text(read_infiniband_class)),
     # Logs of the whole host come last: a text of a tool may have one behind it.
     Source(
         "kernel_log",

@@ -8,11 +8,11 @@ from __future__ import annotations
 import pytest
 from trees.elf import shared_object
 
-from ansible_collections.gpu.fleet.plugins.module_utils._observe.devices import parse_mig_minors
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.elf import NotElf, read_soname
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.engines import find_runtime
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import HostRoot
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.libraries import Libraries, so_name
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.capability import read_minors
 
 NAMES = {
     "libx.so.1.2": "libx.so",
@@ -55,7 +55,7 @@ def test_merged_usr_gives_each_library_once_and_newest_version_first(tmp_path):
 
 
 def test_mig_minors_of_other_forms_are_skipped():
-    assert parse_mig_minors("config 1\nbad\ngpu0/gi1/access 3\ngpu0/gi1/ci0/access x\n\n") == {
+    assert read_minors("config 1\nbad\ngpu0/gi1/access 3\ngpu0/gi1/ci0/access x\n\n")["minors"] == {
         "config": 1,
         "gpu0/gi1/access": 3,
     }
