@@ -16,11 +16,13 @@ from pathlib import Path
 from dev.progress import output, run, step
 from lab.packages import deb, index
 from lab.packages.keys import key
+from lab.packages.package import Package
 from lab.rootfs import mirror
 
 HEADERS = "linux-headers-cloud-amd64"
 # adduser: the driver's packages make a user. gpg: keys of other repositories. mokutil: Secure Boot questions.
-PACKAGES = ("dkms", HEADERS, "adduser", "gpg", "mokutil")
+# The last two: the NVLink subnet manager wants them.
+PACKAGES = ("dkms", HEADERS, "adduser", "gpg", "mokutil", "libibumad3", "infiniband-diags")
 KERNEL_FILE = "KERNEL"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 SOURCES = """\
@@ -68,7 +70,7 @@ def _replace_image(out: Path, release: str) -> None:
     """An empty package instead of the kernel image, which newer headers depend on and which a host runs already."""
     for path in out.glob("linux-image-*.deb"):
         path.unlink()
-    image = deb.Package(f"linux-image-{release}", image_version(out, release), "Linux kernel image")
+    image = Package(f"linux-image-{release}", image_version(out, release), "Linux kernel image")
     with tempfile.TemporaryDirectory() as scratch:
         deb.write(image, out, Path(scratch))
 

@@ -1,94 +1,134 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds the packages of one driver release from the tables in components.py and libraries.py."""
+"""Turns rows of the tables into packages of one driver release."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.packages import deb, simulated, stubs
-from lab.packages.components import Component, of_branch
-from lab.packages.libraries import LIBRARIES, Library
+from lab.packages import package, simulated, stubs
+from lab.packages.tables.component import UNBRANCHED_FROM, Component, of_branch
+from lab.packages.tables.libraries import LIBRARIES, Library
 from lab.packages.versions import Driver
 
-RELATIONS = {"Depends": "depends", "Recommends": "recommends", "Provides": "provides", "Conflicts": "conflicts"}
 FIRMWARE = ("gsp_ga10x.bin", "gsp_tu10x.bin")
+# Field of a Debian control file -> of a row.
+DEB_RELATIONS = {
+    "Depends": "depends",
+    "Recommends": "recommends",
+    "Provides": "provides",
+    "Conflicts": "conflicts",
+    "Replaces": "replaces",
+}
 
 
-def build(driver: Driver, folder: Path, scratch: Path) -> None:
-    """Writes all packages of the release into `folder`; one that is there already (version of its own) is left."""
-    objects = scratch / "objects"
+@dataclass(frozen=True)
+class Packaging:
+    """How a family packages the driver: its rows, names of relations, library folder and architectures.
+
+    `revision` and `plain_revision` follow the driver's version, with and without the distribution's mark.
+    `tree_suffixes` are laid over a row's tree where such folders exist.
+    """
+
+    rows: tuple[Component, ...]
+    relations: Mapping[str, str]
+    revision: str
+    plain_revision: str
+    library_folder: str
+    architectures: tuple[str, str]
+    tree_suffixes: tuple[str, ...] = ()
+    tokens: Mapping[str, str] = field(default_factory=dict)
+
+
+def packages(driver: Driver, packaging: Packaging, objects: Path) -> list[package.Package]:
+    """All packages of the release; stub libraries are compiled into `objects`."""
     objects.mkdir(parents=True, exist_ok=True)
-    for component in of_branch(driver.branch):
-        package = describe(component, driver, objects)
-        if not (folder / package.file_name).exists():
-            deb.write(package, folder, scratch)
+    rows = of_branch(packaging.rows, driver.branch)
+    tokens = {"PACKAGES": " ".join(sorted(fill(row.name, driver, packaging) for row in rows if "{" in row.version))}
+    return [describe(row, driver, packaging, objects, tokens) for row in rows]
 
 
-def describe(component: Component, driver: Driver, objects: Path) -> deb.Package:
-    """The package of `component` in this release; stub libraries are compiled into `objects`."""
-    source = component.tree or component.name
-    libraries = LIBRARIES.get(source, ())
-    return deb.Package(
-        name=fill(component.name, driver),
-        version=fill(component.version, driver),
-        summary=fill(component.summary, driver),
-        relations={field: _join(getattr(component, name), driver) for field, name in RELATIONS.items()},
-        trees=(source, f"{source}@{driver.branch}"),
-        tokens=_tokens(component, driver),
-        files={
-            **_library_files(libraries, driver, objects),
-            **{f"usr/bin/{name}": simulated.program(name) for name in component.programs},
-            **_firmware(component, driver, objects),
+def describe(
+    row: Component, driver: Driver, packaging: Packaging, objects: Path, tokens: Mapping[str, str]
+) -> package.Package:
+    """The package of `row` in this release."""
+    source = row.tree or row.name
+    libraries = [library for group in row.libraries or (source,) for library in LIBRARIES.get(group, ())]
+    return package.Package(
+        name=fill(row.name, driver, packaging),
+        version=fill(row.version, driver, packaging),
+        summary=fill(row.summary, driver, packaging),
+        architecture=packaging.architectures[row.of_all],
+        relations={
+            name: ", ".join(fill(item, driver, packaging) for item in getattr(row, attribute))
+            for name, attribute in packaging.relations.items()
         },
-        links=library_links(libraries, driver),
+        trees=trees(source, driver, packaging),
+        tokens={
+            "VERSION": driver.version,
+            "BRANCH": str(driver.branch),
+            "LICENSE": row.license,
+            **packaging.tokens,
+            **tokens,
+        },
+        files={
+            **_library_files(libraries, driver, packaging, objects),
+            **{f"usr/bin/{name}": simulated.program(name) for name in row.programs},
+            **(_firmware(driver, objects) if row.firmware else {}),
+        },
+        links=library_links(libraries, driver, packaging.library_folder),
     )
 
 
-def fill(text: str, driver: Driver) -> str:
-    """Replaces {p}, {v} and {b} by package version, driver version and branch."""
-    return text.format(p=driver.package_version, v=driver.version, b=driver.branch)
+def trees(source: str, driver: Driver, packaging: Packaging) -> tuple[str, ...]:
+    """Folders below files/ for a row's tree, in the order that they are laid over each other."""
+    suffixes = [*packaging.tree_suffixes, _generation(source, driver.branch), driver.fault]
+    return (source, *(f"{source}@{suffix}" for suffix in suffixes if suffix))
 
 
-def _join(items: Iterable[str], driver: Driver) -> str:
-    return ", ".join(fill(item, driver) for item in items)
+def fill(text: str, driver: Driver, packaging: Packaging) -> str:
+    """Replaces the names in braces; see tables/component.py."""
+    return text.format(
+        p=f"{driver.version}{packaging.revision}",
+        n=f"{driver.version}{packaging.plain_revision}",
+        v=driver.version,
+        b=driver.branch,
+        s=f"-{driver.branch}" if driver.branch < UNBRANCHED_FROM else "",
+    )
 
 
-def _tokens(component: Component, driver: Driver) -> dict[str, str]:
-    names = {fill(row.name, driver) for row in of_branch(driver.branch) if row.version == "{p}"}
-    return {
-        "VERSION": driver.version,
-        "BRANCH": str(driver.branch),
-        "LICENSE": component.license,
-        "PACKAGES": " ".join(sorted(names)),
-    }
+def _generation(source: str, branch: int) -> str:
+    """The newest branch, not after `branch`, that files/ has a tree for: files change rarely from branch to branch."""
+    known = [int(path.name.partition("@")[2]) for path in package.FILES.glob(f"{source}@[0-9]*")]
+    return str(max((number for number in known if number <= branch), default=""))
 
 
-def _library_files(libraries: Iterable[Library], driver: Driver, objects: Path) -> dict[str, Path]:
+def _library_files(
+    libraries: Iterable[Library], driver: Driver, packaging: Packaging, objects: Path
+) -> dict[str, Path]:
     found = {}
     for row in libraries:
-        soname = fill(row.soname, driver)
+        soname = row.soname.format(v=driver.version)
         content = simulated.library(soname) or stubs.shared_object(soname, objects)
-        found[f"{row.folder}/{fill(row.file, driver)}"] = content
+        found[f"{row.path(packaging.library_folder)}/{row.file.format(v=driver.version)}"] = content
     return found
 
 
-def library_links(libraries: Iterable[Library], driver: Driver) -> dict[str, str]:
+def library_links(libraries: Iterable[Library], driver: Driver, folder: str) -> dict[str, str]:
     """Path of each link -> its text: the SONAME to the file, the development name to the SONAME."""
     links = {}
     for row in libraries:
-        file, soname = fill(row.file, driver), fill(row.soname, driver)
+        file, soname = row.file.format(v=driver.version), row.soname.format(v=driver.version)
         if soname != file:
-            links[f"{row.folder}/{soname}"] = file
-        links.update({f"{row.folder}/{name}": soname for name in row.links})
+            links[f"{row.path(folder)}/{soname}"] = file
+        links.update({f"{row.path(folder)}/{name}": soname for name in row.links})
     return links
 
 
-def _firmware(component: Component, driver: Driver, objects: Path) -> dict[str, Path]:
-    if component.name != "firmware-nvidia-gsp":
-        return {}
+def _firmware(driver: Driver, objects: Path) -> dict[str, Path]:
     content = objects / f"gsp-{driver.version}.bin"
     content.write_text(f"simulated GSP firmware {driver.version}\n")
     return {f"usr/lib/firmware/nvidia/{driver.version}/{name}": content for name in FIRMWARE}

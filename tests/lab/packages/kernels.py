@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lab.packages import deb, repository
 from lab.packages.debian import KERNEL_FILE, image_version
-from lab.packages.versions import DISTRIBUTIONS
+from lab.packages.distributions import SUITES
 
 
 def release(suite: str) -> str:
@@ -46,15 +46,15 @@ class _Kernels(Mapping[str, str]):
     """Suite -> release, looked up when asked for, because Debian's archive keeps only the newest headers."""
 
     def __getitem__(self, suite: str) -> str:
-        if suite not in DISTRIBUTIONS.values():
+        if suite not in SUITES:
             raise KeyError(suite)
         return release(suite)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(DISTRIBUTIONS.values())
+        return iter(SUITES)
 
     def __len__(self) -> int:
-        return len(DISTRIBUTIONS)
+        return len(SUITES)
 
 
 KERNELS: Mapping[str, str] = _Kernels()

@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The signing keys of the lab's repositories, made once a machine: one each for CUDA, toolkit and Debian."""
+"""The signing keys of the lab's repositories, made once a machine; two of them for a change of keys."""
 
 from __future__ import annotations
 
@@ -14,15 +14,34 @@ from pathlib import Path
 from dev.cache import artifact
 from dev.progress import output, run
 
-# RSA as NVIDIA's own keys, so that the same code paths of apt and gpg are used.
-KINDS = {"cuda": "cudatools", "toolkit": "nvidia-container-toolkit", "debian": "gpu.fleet lab"}
-ALGORITHM = "rsa3072"
+ALGORITHM = "rsa3072"  # RSA as NVIDIA's own keys, so that the same code paths of apt, rpm and gpg are used.
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a key is for. `expired`: it was valid from and to these days, and signs as if they were not over."""
+
+    user: str
+    expired: tuple[str, str] | None = None
+
+
+KINDS = {
+    "cuda": Kind("cudatools <cuda@example.org>"),
+    "cuda-rpm": Kind("cudatools <cuda-rpm@example.org>"),
+    "cuda-next": Kind("cudatools <cuda-next@example.org>"),
+    "cuda-retired": Kind("cudatools <cuda-retired@example.org>", ("20160624T000000", "2022-04-27")),
+    "toolkit": Kind("nvidia-container-toolkit <toolkit@example.org>"),
+    "debian": Kind("gpu.fleet lab <debian@example.org>"),
+    "ubuntu": Kind("gpu.fleet lab <ubuntu@example.org>"),
+    "el": Kind("gpu.fleet lab <el@example.org>"),
+}
 
 
 @dataclass(frozen=True)
 class Key:
     """A signing key: `public` is ASCII-armoured, `binary` the same not so, `fingerprint` 40 hex digits."""
 
+    kind: str
     secret: Path
     public: Path
     binary: Path
@@ -33,26 +52,61 @@ class Key:
         """The last eight digits, after which NVIDIA names the file in its repository."""
         return self.fingerprint[-8:]
 
+    @property
+    def long_id(self) -> str:
+        """The last sixteen digits, which apt names in its messages."""
+        return self.fingerprint[-16:]
+
 
 def key(kind: str) -> Key:
-    """The key of one repository. Raises KeyError for an unknown `kind`, CommandFailed when gpg does."""
-    user = f"{KINDS[kind]} <{kind}@example.org>"
-    folder = artifact("packages-key", [user, ALGORITHM], lambda out: _make(user, out))
+    """One of KINDS. Raises KeyError for an unknown `kind`, CommandFailed when gpg does."""
+    row = KINDS[kind]
+    inputs = [row.user, ALGORITHM, *(row.expired or ())]
+    folder = artifact("packages-key", inputs, lambda out: _make(row, out))
     fingerprint = (folder / "fingerprint").read_text().strip()
-    return Key(folder / "secret.asc", folder / "public.asc", folder / "public.gpg", fingerprint)
+    return Key(kind, folder / "secret.asc", folder / "public.asc", folder / "public.gpg", fingerprint)
 
 
 def sign(name: Key, release: Path) -> None:
-    """Writes InRelease and Release.gpg beside the `Release` file."""
-    with _home() as gpg:
-        run([*gpg, "--import", name.secret])
+    """Writes InRelease and Release.gpg beside the `Release` file of an apt repository."""
+    with home(name) as gpg:
         run([*gpg, "--clearsign", "--output", release.with_name("InRelease"), release])
         run([*gpg, "--armor", "--detach-sign", "--output", release.with_name("Release.gpg"), release])
 
 
-def _make(user: str, out: Path) -> None:
-    with _home() as gpg:
-        run([*gpg, "--quick-gen-key", user, ALGORITHM, "sign", "never"])
+def sign_metadata(name: Key, repomd: Path) -> None:
+    """Writes the signature of a dnf repository's repomd.xml, and the key beside it."""
+    with home(name) as gpg:
+        run([*gpg, "--armor", "--detach-sign", "--output", repomd.with_name("repomd.xml.asc"), repomd])
+    repomd.with_name("repomd.xml.key").write_bytes(name.public.read_bytes())
+
+
+@contextmanager
+def home(name: Key | None = None) -> Iterator[list[str | Path]]:
+    """A gpg command with a home of its own, where `name` can sign; removed afterwards.
+
+    The path is short, because the agent's socket lies there. It is the command's third word.
+    """
+    with tempfile.TemporaryDirectory(prefix="gpg-", dir="/tmp") as folder:
+        try:
+            gpg: list[str | Path] = ["gpg", "--homedir", folder, "--batch", "--quiet"]
+            gpg += ["--pinentry-mode", "loopback", "--passphrase", ""]
+            if name:
+                run([*gpg, "--import", name.secret])
+                gpg += _clock(KINDS[name.kind])
+            yield gpg
+        finally:
+            run(["gpgconf", "--homedir", folder, "--kill", "all"])
+
+
+def _clock(row: Kind) -> list[str | Path]:
+    return ["--faked-system-time", f"{row.expired[0]}!"] if row.expired else []
+
+
+def _make(row: Kind, out: Path) -> None:
+    end = row.expired[1] if row.expired else "never"
+    with home() as gpg:
+        run([*gpg, *_clock(row), "--quick-gen-key", row.user, ALGORITHM, "sign", end])
         listing = output([*gpg, "--list-keys", "--with-colons", "--with-fingerprint"])
         fingerprint = next(line.split(":")[9] for line in listing.splitlines() if line.startswith("fpr:"))
         run([*gpg, "--armor", "--output", out / "public.asc", "--export", fingerprint])
@@ -60,13 +114,3 @@ def _make(user: str, out: Path) -> None:
         run([*gpg, "--armor", "--output", out / "secret.asc", "--export-secret-keys", fingerprint])
         (out / "fingerprint").write_text(fingerprint + "\n")
     (out / "secret.asc").chmod(0o600)
-
-
-@contextmanager
-def _home() -> Iterator[list[str | Path]]:
-    """A gpg command with a home of its own; a short path, because the agent's socket lies there."""
-    with tempfile.TemporaryDirectory(prefix="gpg-", dir="/tmp") as home:
-        try:
-            yield ["gpg", "--homedir", home, "--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""]
-        finally:
-            run(["gpgconf", "--homedir", home, "--kill", "all"])

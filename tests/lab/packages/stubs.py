@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from dev.progress import run
@@ -21,10 +22,19 @@ EMPTY = "int gpu_fleet_stub;\n"
 
 
 def shared_object(soname: str, folder: Path) -> Path:
-    """A stub with this SONAME, made in `folder` once. Raises CommandFailed when the compiler does."""
+    """A stub with this SONAME, made in `folder` once. Raises CommandFailed when compiler or linker do."""
     target = folder / soname
     if not target.exists():
-        source = folder / f"{soname}.c"
-        source.write_text(SOURCES.get(soname, EMPTY))
-        run(["gcc", "-shared", "-fPIC", "-nostdlib", "-s", "-O1", f"-Wl,-soname,{soname}", "-o", target, source])
+        content = _object(SOURCES.get(soname, EMPTY), folder)
+        run(["ld", "-shared", "-s", "-soname", soname, "-o", target, content])
+    return target
+
+
+def _object(source: str, folder: Path) -> Path:
+    """The compiled source; most stubs are linked from the same."""
+    target = folder / f"{hashlib.sha256(source.encode()).hexdigest()[:8]}.o"
+    if not target.exists():
+        code = target.with_suffix(".c")
+        code.write_text(source)
+        run(["gcc", "-c", "-fPIC", "-O1", "-o", target, code])
     return target

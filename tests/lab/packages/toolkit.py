@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
 
-from dev.progress import output, run
+from dev.progress import output, run, step
 from lab.cluster import programs
-from lab.packages import deb
-from lab.packages.libraries import MULTIARCH
+from lab.packages import index, pool
+from lab.packages.keys import key
+from lab.packages.package import Package
 from lab.packages.stubs import shared_object
-from lab.packages.versions import REVISION
+from lab.packages.tables.libraries import MULTIARCH
+from lab.packages.variables import SERVER, TOOLKIT
 
 MODULE = "github.com/NVIDIA/nvidia-container-toolkit"
 VERSION = programs.TOOLKIT_VERSION.lstrip("v")
-PACKAGE_VERSION = f"{VERSION}-{REVISION}"
+PACKAGE_VERSION = f"{VERSION}-1"
 REPLACED = "nvidia-container-runtime (<= 3.5.0-1), nvidia-container-runtime-hook"
 UNITS = "usr/lib/systemd/system"
 # Target in the package -> file of the module, as its packaging/debian/*.install lay them.
@@ -28,10 +32,24 @@ BASE_FILES = {
     "etc/nvidia-container-toolkit/nvidia-cdi-refresh.env": "deployments/systemd/nvidia-cdi-refresh.env",
 }
 BASE_PROGRAMS = ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime")
+DEB_ARCHITECTURE = "amd64"
+DEB_LIST = f"deb {SERVER}/{TOOLKIT}/stable/deb/$(ARCH) /\n#deb {SERVER}/{TOOLKIT}/experimental/deb/$(ARCH) /\n"
 # The .cdi and .legacy runtimes are in a package (operator-extensions) that NVIDIA's repository does not have.
 
 
-def packages(objects: Path) -> list[deb.Package]:
+def build(out: Path) -> None:
+    """Lays out the repository below `out`. Raises CommandFailed."""
+    signer = key("toolkit")
+    with step("building the container toolkit's repository"), tempfile.TemporaryDirectory() as scratch:
+        folder = out / "stable/deb" / DEB_ARCHITECTURE
+        folder.mkdir(parents=True)
+        pool.write_debs(packages(Path(scratch) / "objects"), folder, Path(scratch))
+        index.write(folder, "NVIDIA", "NVIDIA container toolkit", signer)
+    shutil.copyfile(signer.public, out / "gpgkey")
+    (out / "stable/deb/nvidia-container-toolkit.list").write_text(DEB_LIST)
+
+
+def packages(objects: Path) -> list[Package]:
     """The packages of this release; stub libraries are compiled into `objects`."""
     objects.mkdir(parents=True, exist_ok=True)
     exact = f"(= {PACKAGE_VERSION})"
@@ -75,8 +93,8 @@ def _package(
     relations: dict[str, str],
     files: dict[str, Path],
     links: dict[str, str] | None = None,
-) -> deb.Package:
-    return deb.Package(
+) -> Package:
+    return Package(
         name,
         PACKAGE_VERSION,
         summary,

@@ -9,6 +9,8 @@ from lab.packages.keys import key
 
 SERVER = "http://198.51.100.1"
 CUDA, TOOLKIT = "cuda", "libnvidia-container"
+# The CUDA repositories after a change of keys: signed by the next one, and by one that has expired.
+CUDA_ROTATED, CUDA_EXPIRED = "cuda-rotated", "cuda-expired"
 
 
 def product_variables() -> dict[str, str]:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from lab.packages import deb, index, kernels, keys, sources
+from lab.packages.package import Package
 
-PACKAGE = deb.Package(
+PACKAGE = Package(
     name="nvidia-kernel-support",
     version="1:570.172.08-1",
     summary="module options",
@@ -33,10 +35,10 @@ def fixture_own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GPU_FLEET_DEV_LOG", str(tmp_path / "dev.log"))
 
 
-def write(tmp_path: Path, package: deb.Package = PACKAGE) -> Path:
+def write(tmp_path: Path, package: Package = PACKAGE) -> Path:
     folder = tmp_path / "pool"
-    folder.mkdir()
-    return deb.write(package, folder, tmp_path / "scratch")
+    folder.mkdir(exist_ok=True)
+    return deb.write(package, folder, tmp_path)
 
 
 def test_control_fields_and_file_name(tmp_path: Path) -> None:
@@ -60,21 +62,26 @@ def test_files_of_all_trees_belong_to_root_and_configuration_is_marked(tmp_path:
 
 def test_tokens_are_replaced_in_names_and_contents_and_a_pin_is_no_configuration(tmp_path: Path) -> None:
     tokens = {"VERSION": "595.71.05", "PACKAGES": "nvidia-open libcuda1"}
-    package = deb.Package(
+    package = Package(
         "nvidia-driver-pinning-595.71.05", "595.71.05-1", "pin", trees=("pinning-version",), tokens=tokens
     )
     path = write(tmp_path, package)
     told("dpkg-deb", "--extract", path, tmp_path / "root")
-    # apt reads no other suffix than .pref; without one ".05" would count as the suffix.
-    pin = tmp_path / "root/etc/apt/preferences.d/nvidia-driver-pinning-595.71.05.pref"
+    pin = tmp_path / "root/etc/apt/preferences.d/nvidia-driver-pin"
     assert "Package: nvidia-open libcuda1\nPin: version 595.71.05-*\nPin-Priority: 1000\n" in pin.read_text()
     assert told("dpkg-deb", "--info", path, "conffiles") == ""
+
+
+def test_a_package_is_the_same_whenever_it_is_built(tmp_path: Path) -> None:
+    first = write(tmp_path).read_bytes()
+    time.sleep(1.1)  # times in archives are whole seconds
+    assert write(tmp_path).read_bytes() == first
 
 
 def test_programs_and_scripts_are_executable(tmp_path: Path) -> None:
     program = tmp_path / "nvidia-modprobe"
     program.write_text("#!/bin/sh\n")
-    package = deb.Package(
+    package = Package(
         "nvidia-persistenced", "1-1", "x", trees=("nvidia-persistenced",), files={"usr/bin/nvidia-modprobe": program}
     )
     path = write(tmp_path, package)

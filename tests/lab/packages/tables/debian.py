@@ -1,44 +1,16 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The driver's Debian packages as NVIDIA's CUDA repository names and splits them; README.md has the sources.
-
-In `depends` and its relatives {p} stands for the package version (595.71.05-1), {v} for the driver's, {b} for its
-branch.
-"""
+"""The driver's packages as NVIDIA's CUDA repository for Debian names and splits them; README.md has the sources."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lab.packages.tables.component import FIRST, LAST, OPEN_ONLY_FROM, UNBRANCHED_FROM, Component, least, same
+from lab.packages.tables.fabric import FABRIC
+from lab.packages.tables.pinning import PINNING
 
-FIRST, LAST = 0, 9999
-
-
-@dataclass(frozen=True)
-class Component:
-    """One binary package. `since` and `until` bound the branches; files are found in files/<tree or name>."""
-
-    name: str
-    summary: str
-    depends: tuple[str, ...] = ()
-    recommends: tuple[str, ...] = ()
-    provides: tuple[str, ...] = ()
-    conflicts: tuple[str, ...] = ()
-    programs: tuple[str, ...] = ()
-    version: str = "{p}"
-    since: int = FIRST
-    until: int = LAST
-    tree: str = ""
-    license: str = ""
-
-    def in_branch(self, branch: int) -> bool:
-        """Whether releases of `branch` have this package."""
-        return self.since <= branch <= self.until
-
-
-def same(*names: str) -> tuple[str, ...]:
-    """Dependencies on exactly this release of other packages."""
-    return tuple(f"{name} (= {{p}})" for name in names)
+BRANCHED = UNBRANCHED_FROM - 1
+BINARY = OPEN_ONLY_FROM - 1
 
 
 def library(name: str, summary: str, *depends: str, since: int = FIRST, version: str = "{p}") -> Component:
@@ -46,7 +18,7 @@ def library(name: str, summary: str, *depends: str, since: int = FIRST, version:
     return Component(name, summary, depends, since=since, version=version)
 
 
-def kernel(name: str, other: str, summary: str, terms: str) -> Component:
+def kernel(name: str, other: str, summary: str, terms: str, *, until: int = LAST) -> Component:
     """A DKMS package; both flavours own /usr/src/nvidia-<version>, so they exclude each other."""
     return Component(
         name,
@@ -56,10 +28,43 @@ def kernel(name: str, other: str, summary: str, terms: str) -> Component:
         conflicts=(other,),
         tree="nvidia-dkms",
         license=terms,
+        until=until,
     )
 
 
-MODULES = "nvidia-kernel-dkms (= {p}) | nvidia-kernel-open-dkms (= {p})"
+def cuda(*further: str, since: int = FIRST, until: int = LAST) -> Component:
+    """The compute part; what else it needs beside `COMPUTE` differs by branch."""
+    modules = OPEN_MODULES if since >= OPEN_ONLY_FROM else MODULES
+    return Component(
+        "nvidia-driver-cuda",
+        "driver components for CUDA",
+        (*COMPUTE, *same(*further), modules),
+        programs=("nvidia-smi",),
+        since=since,
+        until=until,
+    )
+
+
+def desktop(*, since: int = FIRST, until: int = LAST) -> Component:
+    """The graphics part. The X server's own packages are no dependency here: lab hosts have no display."""
+    modules = OPEN_MODULES if since >= OPEN_ONLY_FROM else MODULES
+    depends = (*DESKTOP, modules)
+    return Component(
+        "nvidia-driver", "NVIDIA driver, all but CUDA", depends, same("nvidia-settings"), since=since, until=until
+    )
+
+
+def whole(name: str, summary: str, kernel_package: str, *, since: int, until: int) -> Component:
+    """A whole set that says `this version or a later one`, so it takes the newest there is unless a pin forbids it.
+
+    As cuda-drivers-580 580.105.08-1 of Debian (forums.developer.nvidia.com 353805) and nvidia-open 595.91.07 of Ubuntu.
+    """
+    depends = least("nvidia-driver", "nvidia-driver-cuda", kernel_package, "nvidia-settings", "nvidia-xconfig")
+    return Component(name, summary, depends, since=since, until=until)
+
+
+OPEN_MODULES = "nvidia-kernel-open-dkms (= {p})"
+MODULES = f"nvidia-kernel-dkms (= {{p}}) | {OPEN_MODULES}"
 CUDA_LIBRARIES = same("libcuda1", "libnvidia-ml1", "libnvidia-cfg1", "libnvidia-ptxjitcompiler1", "libnvidia-nvvm4")
 MEDIA_LIBRARIES = same("libnvcuvid1", "libnvidia-encode1", "libnvidia-fbc1", "libnvidia-opticalflow1", "libnvoptix1")
 OTHER_CUDA = same("libcudadebugger1", "libnvidia-sandboxutils", "libnvidia-pkcs11-openssl3", "nvidia-opencl-icd")
@@ -70,24 +75,24 @@ GRAPHICS = (*same("libglx-nvidia0", "nvidia-egl-icd", "nvidia-vulkan-icd"), *GLE
 DESKTOP = same("nvidia-driver-libs", "nvidia-kernel-support", "nvidia-vdpau-driver", "xserver-xorg-video-nvidia")
 FULL = same("nvidia-driver", "nvidia-driver-cuda")
 
-COMPONENTS: tuple[Component, ...] = (
+DEBIAN: tuple[Component, ...] = (
     # Kernel side.
     kernel("nvidia-kernel-open-dkms", "nvidia-kernel-dkms", "NVIDIA open kernel modules, DKMS source", "Dual MIT/GPL"),
-    kernel("nvidia-kernel-dkms", "nvidia-kernel-open-dkms", "NVIDIA binary kernel modules, DKMS source", "NVIDIA"),
+    kernel(
+        "nvidia-kernel-dkms",
+        "nvidia-kernel-open-dkms",
+        "NVIDIA binary kernel modules, DKMS source",
+        "NVIDIA",
+        until=BINARY,
+    ),
     Component("nvidia-kernel-support", "module options and udev rules", same("nvidia-modprobe")),
-    Component("firmware-nvidia-gsp", "GPU System Processor firmware"),
+    Component("firmware-nvidia-gsp", "GPU System Processor firmware", firmware=True),
     Component("nvidia-modprobe", "loads the modules and makes device nodes", programs=("nvidia-modprobe",)),
     # Compute.
-    Component(
-        "nvidia-driver-cuda", "driver components for CUDA", (*COMPUTE, MODULES), programs=("nvidia-smi",), until=579
-    ),
-    Component(
-        "nvidia-driver-cuda",
-        "driver components for CUDA",
-        (*COMPUTE, *same("libnvidia-nvvm704", "libnvidia-tileiras"), MODULES),
-        programs=("nvidia-smi",),
-        since=580,
-    ),
+    cuda(until=579),
+    cuda("libnvidia-nvvm704", since=580, until=589),
+    cuda("libnvidia-nvvm704", "libnvidia-tileiras", since=UNBRANCHED_FROM, until=BINARY),
+    cuda("libnvidia-nvvm704", "libnvidia-tileiras", since=OPEN_ONLY_FROM),
     Component(
         "nvidia-persistenced",
         "keeps the driver's state while no client runs",
@@ -113,8 +118,9 @@ COMPONENTS: tuple[Component, ...] = (
     library("libnvidia-sandboxutils", "driver and GPU information for containers"),
     library("libnvidia-tileiras", "Tile IR compiler", since=590),
     library("libnvoptix1", "OptiX ray tracing", *same("libcuda1", "libnvidia-rtcore")),
-    # Graphics. The X server's own packages are no dependency here: lab hosts have no display.
-    Component("nvidia-driver", "NVIDIA driver, all but CUDA", (*DESKTOP, MODULES), same("nvidia-settings")),
+    # Graphics.
+    desktop(until=BINARY),
+    desktop(since=OPEN_ONLY_FROM),
     Component("nvidia-driver-libs", "OpenGL, EGL, GLES and Vulkan libraries", GRAPHICS),
     Component("nvidia-egl-icd", "EGL installable client driver", same("libegl-nvidia0")),
     Component("nvidia-vulkan-icd", "Vulkan installable client driver", same("libglx-nvidia0")),
@@ -140,41 +146,17 @@ COMPONENTS: tuple[Component, ...] = (
     library("libnvidia-egl-wayland21", "EGL platform Wayland, version 2", version="1.0.1-1", since=595),
     library("libnvidia-egl-xcb1", "EGL platform XCB", version="1:1.0.5-1", since=595),
     library("libnvidia-egl-xlib1", "EGL platform Xlib", version="1:1.0.5-1", since=595),
-    # Whole sets, old naming: the branch and the exact version are names of packages.
-    Component("nvidia-open", "newest driver, open modules", same("nvidia-open-{b}"), until=589),
-    Component("nvidia-open-{b}", "driver branch {b}, open modules", same("nvidia-open-{v}"), until=589),
-    Component("nvidia-open-{v}", "driver {v}, open modules", (*FULL, *same("nvidia-kernel-open-dkms")), until=589),
-    Component("cuda-drivers", "newest driver, binary modules", same("cuda-drivers-{b}"), until=589),
-    Component("cuda-drivers-{b}", "driver branch {b}, binary modules", (*FULL, *same("nvidia-kernel-dkms")), until=589),
-    # Whole sets, new naming: a pinning package chooses the branch or the exact version.
-    Component("nvidia-open", "driver, open modules", (*FULL, *same("nvidia-kernel-open-dkms")), since=590),
-    Component("cuda-drivers", "driver, binary modules", (*FULL, *same("nvidia-kernel-dkms")), since=590),
-    Component(
-        "nvidia-driver-pinning-{b}",
-        "apt preferences that keep the driver at branch {b}",
-        provides=("nvidia-driver-pinning",),
-        conflicts=("nvidia-driver-pinning",),
-        tree="pinning-branch",
-        since=580,
-    ),
-    Component(
-        "nvidia-driver-pinning-{v}",
-        "apt preferences that keep the driver at version {v}",
-        provides=("nvidia-driver-pinning",),
-        conflicts=("nvidia-driver-pinning",),
-        tree="pinning-version",
-        since=580,
-    ),
-    # NVSwitch systems; until 575 the branch is part of the name.
-    Component("nvidia-fabricmanager-{b}", "Fabric Manager", until=579, tree="nvidia-fabricmanager"),
-    Component("nvidia-fabricmanager", "Fabric Manager", since=580),
-    Component("nvidia-imex-{b}", "IMEX service", until=579, tree="nvidia-imex"),
-    Component("nvidia-imex", "IMEX service", since=580),
-    Component("libnvidia-nscq-{b}", "NVSwitch query library", until=579, tree="libnvidia-nscq"),
-    library("libnvidia-nscq", "NVSwitch query library", since=580),
+    # Whole sets with the branch and the exact version as names of packages.
+    Component("nvidia-open", "newest driver, open modules", same("nvidia-open-{b}"), until=579),
+    Component("nvidia-open-{b}", "driver branch {b}, open modules", same("nvidia-open-{v}"), until=579),
+    Component("nvidia-open-{v}", "driver {v}, open modules", (*FULL, *same("nvidia-kernel-open-dkms")), until=579),
+    Component("cuda-drivers", "newest driver, binary modules", same("cuda-drivers-{b}"), until=579),
+    Component("cuda-drivers-{b}", "driver branch {b}, binary modules", (*FULL, *same("nvidia-kernel-dkms")), until=579),
+    # Whole sets since pinning packages choose the branch or the exact version.
+    whole("nvidia-open", "driver, open modules", "nvidia-kernel-open-dkms", since=580, until=LAST),
+    whole("nvidia-open-{b}", "driver branch {b}, open modules", "nvidia-kernel-open-dkms", since=580, until=BRANCHED),
+    whole("cuda-drivers", "driver, binary modules", "nvidia-kernel-dkms", since=580, until=BINARY),
+    whole("cuda-drivers-{b}", "driver branch {b}, binary modules", "nvidia-kernel-dkms", since=580, until=BRANCHED),
+    *PINNING,
+    *FABRIC,
 )
-
-
-def of_branch(branch: int) -> list[Component]:
-    """The packages that releases of `branch` consist of."""
-    return [component for component in COMPONENTS if component.in_branch(branch)]

@@ -7,24 +7,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MULTIARCH = "usr/lib/x86_64-linux-gnu"
-XORG = "usr/lib/xorg/modules"
+MULTIARCH, LIB64 = "usr/lib/x86_64-linux-gnu", "usr/lib64"
+XORG = "xorg/modules"
 
 
 @dataclass(frozen=True)
 class Library:
-    """`file` and `soname` may hold {v}, the driver's version. `links` are further names in the same folder."""
+    """`file` and `soname` may hold {v}, the driver's version. `links` are further names in the same folder.
+
+    `below` is a folder in the distribution's own for libraries; that of the X server lies beside the multiarch one.
+    """
 
     file: str
     soname: str
     links: tuple[str, ...] = ()
-    folder: str = MULTIARCH
+    below: str = ""
+
+    def path(self, folder: str) -> str:
+        """Where the file goes on a distribution that has its libraries in `folder`, MULTIARCH or LIB64."""
+        base = folder.removesuffix("/x86_64-linux-gnu") if self.below.startswith(XORG) else folder
+        return f"{base}/{self.below}" if self.below else base
 
 
-def numbered(stem: str, number: int = 1, *, development_link: bool = False, folder: str = MULTIARCH) -> Library:
+def numbered(stem: str, number: int = 1, *, development_link: bool = False, below: str = "") -> Library:
     """`<stem>.so.<driver>` with SONAME `<stem>.so.<number>`, as most of them are."""
     links = (f"{stem}.so",) if development_link else ()
-    return Library(f"{stem}.so.{{v}}", f"{stem}.so.{number}", links, folder)
+    return Library(f"{stem}.so.{{v}}", f"{stem}.so.{number}", links, below)
 
 
 def exact(stem: str) -> Library:
@@ -77,11 +85,12 @@ LIBRARIES: dict[str, tuple[Library, ...]] = {
     "libnvidia-tileiras": (exact("libnvidia-tileiras"),),
     "libnvidia-vksc-core": (numbered("libnvidia-vksc-core"),),
     "libnvoptix1": (numbered("libnvoptix"),),
+    "libnvsdm": (numbered("libnvsdm"),),
     "libxnvctrl0": (Library("libXNVCtrl.so.0.0.0", "libXNVCtrl.so.0"),),
     "nvidia-opencl-icd": (numbered("libnvidia-opencl"),),
-    "nvidia-vdpau-driver": (numbered("libvdpau_nvidia", folder=f"{MULTIARCH}/vdpau"),),
+    "nvidia-vdpau-driver": (numbered("libvdpau_nvidia", below="vdpau"),),
     "xserver-xorg-video-nvidia": (
-        Library("nvidia_drv.so", "nvidia_drv.so", folder=f"{XORG}/drivers"),
-        Library("libglxserver_nvidia.so.{v}", "libglxserver_nvidia.so", folder=f"{XORG}/extensions"),
+        Library("nvidia_drv.so", "nvidia_drv.so", below=f"{XORG}/drivers"),
+        Library("libglxserver_nvidia.so.{v}", "libglxserver_nvidia.so", below=f"{XORG}/extensions"),
     ),
 }
