@@ -15,6 +15,7 @@ from simulator.sandbox import DRIVER, Sandbox
 
 def _with_instances(folder: Path) -> Sandbox:
     box = Sandbox(folder, "h100x2")
+    assert box.smi("-pm", "1").returncode == 0
     assert box.smi("-i", "0", "-mig", "1").stdout == "Enabled MIG Mode for GPU 00000000:41:00.0\nAll done.\n"
     assert box.smi("mig", "-i", "0", "-cgi", "9,2g.20gb:0,19:2", "-C").returncode == 0
     return box
@@ -73,9 +74,10 @@ def test_reset_is_refused_while_a_gpu_is_in_use(tmp_path: Path, busy: str) -> No
     ("driver", "arguments", "code", "text"),
     [
         ("", [], 9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."),
-        (DRIVER, ["--unknown"], 2, "Invalid combination of input arguments."),
+        (DRIVER, ["--unknown"], 2, "ERROR: Option --unknown is not recognized. Please run 'nvidia-smi -h' for help."),
+        (DRIVER, ["-L", "-q"], 2, "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help."),
         (DRIVER, ["-i", "7"], 6, "No devices were found"),
-        (DRIVER, ["mig", "-lgi"], 6, "No GPU instances found: Not Found"),
+        (DRIVER, ["mig", "-lgi"], 6, "No MIG-enabled devices found."),
     ],
 )
 def test_failures(tmp_path: Path, driver: str, arguments: list[str], code: int, text: str) -> None:

@@ -1,14 +1,11 @@
-#define _GNU_SOURCE
-#include "nodes.h"
+/* Stand-in for nvidia-smi: the command line, and what happens when NVML does not start. */
 #include "smi.h"
+
+#include "nodes.h"
 #include "text.h"
 
-#include <dlfcn.h>
-#include <getopt.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int fail_to_find_library(void)
@@ -16,23 +13,19 @@ static int fail_to_find_library(void)
     puts("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display Driver "
          "is properly installed and present in your system.\n"
          "Please also try adding directory that contains libnvidia-ml.so to your system PATH.");
-    return 12;
+    return NVML_ERROR_LIBRARY_NOT_FOUND;
 }
 
 /* "570.172.08" -> "570.172", as nvidia-smi prints it. */
 static void print_library_version(void)
 {
-    Dl_info info;
-    char path[PATH_MAX];
-    if (!dladdr(dlsym(RTLD_DEFAULT, "nvmlInit_v2"), &info) || !realpath(info.dli_fname, path))
+    char version[64];
+    if (nvml_library_version(version, sizeof version))
         return;
-    char *version = strstr(path, ".so.");
-    if (!version)
-        return;
-    char *dot = strchr(version + 4, '.');
+    char *dot = strchr(version, '.');
     if (dot && (dot = strchr(dot + 1, '.')))
         *dot = 0;
-    printf("NVML library version: %s\n", version + 4);
+    printf("NVML library version: %s\n", version);
 }
 
 static int fail_to_start(nvmlReturn_t code)
@@ -42,17 +35,17 @@ static int fail_to_start(nvmlReturn_t code)
              "NVIDIA driver is installed and running.\n");
         return code;
     }
-    printf("Failed to initialize NVML: %s\n", nvmlErrorString(code));
+    printf("Failed to initialize NVML: %s\n", nvml.ErrorString(code));
     if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH)
         print_library_version();
-    return code < EXIT_OTHER ? code : EXIT_OTHER;
+    return exit_code(code);
 }
 
-static int start(void)
+int smi_start(void)
 {
-    if (!dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_GLOBAL))
+    if (nvml_open())
         return fail_to_find_library();
-    nvmlReturn_t code = nvmlInit_v2();
+    nvmlReturn_t code = nvml.Init_v2();
     if (code)
         return fail_to_start(code);
     if (!geteuid() && !access("/usr/lib/simhw", F_OK) && nodes_may_modify())
@@ -60,127 +53,181 @@ static int start(void)
     return 0;
 }
 
-static int find(const char *id, nvmlDevice_t *gpu)
-{
-    if (!strncmp(id, "GPU-", 4))
-        return nvmlDeviceGetHandleByUUID(id, gpu);
-    if (strchr(id, ':'))
-        return nvmlDeviceGetHandleByPciBusId_v2(id, gpu);
-    return nvmlDeviceGetHandleByIndex_v2(parse_number(id, 0), gpu);
-}
+typedef int verb_t(const struct request *request, const struct selection *gpus);
 
-int smi_select(struct selection *selection, char *ids)
-{
-    selection->count = 0;
-    if (!ids) {
-        while (selection->count < SMI_GPUS &&
-               !nvmlDeviceGetHandleByIndex_v2(selection->count, &selection->gpu[selection->count]))
-            selection->count++;
-        if (!selection->count)
-            puts("No devices were found");
-        return selection->count ? 0 : EXIT_NO_DEVICES;
-    }
-    for (char *id = strtok(ids, ","); id; id = strtok(0, ",")) {
-        if (selection->count == SMI_GPUS || find(id, &selection->gpu[selection->count++])) {
-            printf("No devices were found\n");
-            return EXIT_NO_DEVICES;
-        }
-    }
-    return 0;
-}
-
-static int version(void)
-{
-    char driver[80];
-    int cuda;
-    nvmlSystemGetDriverVersion(driver, sizeof driver);
-    nvmlSystemGetCudaDriverVersion_v2(&cuda);
-    printf("NVIDIA-SMI version  : %s\nNVML version        : %.6s\nDRIVER version      : %s\nCUDA Version        : %d.%d\n",
-           driver, driver, driver, cuda / 1000, cuda % 1000 / 10);
-    return 0;
-}
-
-struct request {
-    int verb;
-    char *ids, *value, *format;
-    int xml;
+/* Options that say what to do. Their place in the table is the key; 0 is the summary. */
+static const struct {
+    struct option_row option;
+    verb_t *run;
+} verbs[] = {
+    {{0, 0, 0, WITHOUT_VALUE}, smi_table},
+    {{"-L", "--list-gpus", 1, WITHOUT_VALUE}, smi_list},
+    {{"-q", "--query", 2, WITHOUT_VALUE}, smi_log},
+    {{0, "--query-gpu", 3, WITH_VALUE}, smi_query_gpu},
+    {{0, "--query-compute-apps", 4, WITH_VALUE}, smi_query_compute_apps},
+    {{0, "--query-accounted-apps", 5, WITH_VALUE}, smi_query_accounted_apps},
+    {{0, "--query-retired-pages", 6, WITH_VALUE}, smi_query_retired_pages},
+    {{0, "--query-remapped-rows", 7, WITH_VALUE}, smi_query_remapped_rows},
+    {{"-r", "--gpu-reset", 8, PERHAPS_VALUE}, smi_reset},
+    {{"-pm", "--persistence-mode", 9, WITH_VALUE}, smi_persistence},
+    {{"-e", "--ecc-config", 10, WITH_VALUE}, smi_ecc},
+    {{"-p", "--reset-ecc-errors", 11, WITH_VALUE}, smi_clear_ecc},
+    {{"-c", "--compute-mode", 12, WITH_VALUE}, smi_compute_mode},
+    {{"-pl", "--power-limit", 13, WITH_VALUE}, smi_power_limit},
+    {{"-mig", "--multi-instance-gpu", 14, WITH_VALUE}, smi_mig_mode},
 };
 
-enum { VERB_TABLE, VERB_LIST = 'L', VERB_RESET = 'r', VERB_QUERY = 'q', VERB_FIELDS = 1000, VERB_MIG, VERB_PERSISTENCE,
-       VERB_VERSION, OPTION_FORMAT };
+enum { OPTION_XML = 100, OPTION_DISPLAY, OPTION_FORMAT, OPTION_ID, OPTION_FILE, OPTION_LOOP, OPTION_LOOP_MS, OPTION_STRICT };
+enum { OPTION_HELP = 200, OPTION_VERSION, OPTION_HELP_GPU, OPTION_HELP_APPS, OPTION_HELP_ACCOUNTS, OPTION_HELP_PAGES,
+       OPTION_HELP_ROWS };
 
-static int parse(struct request *request, int count, char **words)
+static const struct option_row others[] = {{"-x", "--xml-format", OPTION_XML, WITHOUT_VALUE},
+                                           {"-d", "--display", OPTION_DISPLAY, WITH_VALUE},
+                                           {0, "--format", OPTION_FORMAT, WITH_VALUE},
+                                           {"-i", "--id", OPTION_ID, WITH_VALUE},
+                                           {"-f", "--filename", OPTION_FILE, WITH_VALUE},
+                                           {"-l", "--loop", OPTION_LOOP, PERHAPS_VALUE},
+                                           {"-lms", "--loop-ms", OPTION_LOOP_MS, WITH_VALUE},
+                                           {"-eow", "--error-on-warning", OPTION_STRICT, WITHOUT_VALUE},
+                                           {"-h", "--help", OPTION_HELP, WITHOUT_VALUE},
+                                           {0, "--version", OPTION_VERSION, WITHOUT_VALUE},
+                                           {0, "--help-query-gpu", OPTION_HELP_GPU, WITHOUT_VALUE},
+                                           {0, "--help-query-compute-apps", OPTION_HELP_APPS, WITHOUT_VALUE},
+                                           {0, "--help-query-accounted-apps", OPTION_HELP_ACCOUNTS, WITHOUT_VALUE},
+                                           {0, "--help-query-retired-pages", OPTION_HELP_PAGES, WITHOUT_VALUE},
+                                           {0, "--help-query-remapped-rows", OPTION_HELP_ROWS, WITHOUT_VALUE}};
+
+/* What the real program has and this one does not: told apart from a mistyped word. */
+static const char *const not_simulated[] = {
+    "dmon",  "daemon",          "replay", "pmon",   "drain", "c2c",  "clocks", "encodersessions", "fbcsessions", "vgpu",
+    "compute-policy", "boost-slider", "power-hint", "base-clocks", "conf-compute", "gpm", "pci", "power-smoothing",
+    "power-profiles", "rusd", "prm", "soc", "event-log", "cper", "-B", "--list-excluded-gpus", "-col", "--columns", "-u",
+    "--unit", "--dtd", "--query-supported-clocks", "--gom", "-vm", "--virt-mode", "-lgc", "--lock-gpu-clocks", "-rgc",
+    "--reset-gpu-clocks", "-lmc", "--lock-memory-clocks", "-rmc", "--reset-memory-clocks", "-lmcd",
+    "--lock-memory-clocks-deferred", "-rmcd", "--reset-memory-clocks-deferred", "-ac", "--applications-clocks", "-rac",
+    "--reset-applications-clocks", "-sc", "--scope", "-cc", "--cuda-clocks", "-am", "--accounting-mode", "-caa",
+    "--clear-accounted-apps", "--auto-boost-default", "--auto-boost-permission", "-gtt", "--gpu-target-temp", "-den",
+    "--dram-encryption", "--set-hostname", "--get-hostname", "-t", "--toggle-led", "--debug"};
+
+static int refuse_what_is_missing(int count, char **words)
 {
-    static const struct option options[] = {{"list-gpus", no_argument, 0, 'L'},
-                                            {"gpu-reset", no_argument, 0, 'r'},
-                                            {"query", no_argument, 0, 'q'},
-                                            {"xml-format", no_argument, 0, 'x'},
-                                            {"id", required_argument, 0, 'i'},
-                                            {"query-gpu", required_argument, 0, VERB_FIELDS},
-                                            {"format", required_argument, 0, OPTION_FORMAT},
-                                            {"pm", required_argument, 0, VERB_PERSISTENCE},
-                                            {"persistence-mode", required_argument, 0, VERB_PERSISTENCE},
-                                            {"mig", required_argument, 0, VERB_MIG},
-                                            {"multi-instance-gpu", required_argument, 0, VERB_MIG},
-                                            {"version", no_argument, 0, VERB_VERSION},
-                                            {0, 0, 0, 0}};
-    opterr = 0;
-    for (int option; (option = getopt_long_only(count, words, "Lrqxi:", options, 0)) != -1;) {
-        if (option == '?')
-            return -1;
-        if (option == 'i')
-            request->ids = optarg;
-        else if (option == 'x')
-            request->xml = 1;
-        else if (option == OPTION_FORMAT)
-            request->format = optarg;
-        else {
-            request->verb = option;
-            request->value = optarg;
-        }
-    }
-    return optind == count ? 0 : -1;
+    for (int i = 1; i < count; i++)
+        for (unsigned k = 0; k < COUNT(not_simulated); k++)
+            if (!strncmp(words[i], not_simulated[k], strcspn(words[i], "=")) &&
+                strlen(not_simulated[k]) == strcspn(words[i], "=")) {
+                fprintf(stderr, "nvidia-smi (simulated): %s is not simulated\n", not_simulated[k]);
+                return EXIT_NOT_AVAILABLE;
+            }
+    return 0;
 }
 
-static int run(struct request *request)
+static void take(struct request *request, int key, const char *value)
 {
+    if (key == OPTION_XML)
+        request->xml = 1;
+    else if (key == OPTION_DISPLAY)
+        request->display = value;
+    else if (key == OPTION_FORMAT)
+        request->format = value;
+    else if (key == OPTION_ID)
+        request->ids = value;
+    else if (key == OPTION_FILE)
+        request->file = value;
+    else if (key == OPTION_LOOP)
+        request->loop_ms = value ? parse_number(value, 0) * 1000 : 5000;
+    else if (key == OPTION_LOOP_MS)
+        request->loop_ms = parse_number(value, 0);
+    else if (key == OPTION_STRICT)
+        request->strict = 1;
+}
+
+/* 0, or the exit code with its text printed. */
+static int parse(struct request *request, int count, char **words)
+{
+    struct option_row rows[COUNT(verbs) + COUNT(others)];
+    struct command_line line = {count, 1, words};
+    const char *value;
+    for (unsigned i = 0; i < COUNT(verbs); i++)
+        rows[i] = verbs[i].option;
+    memcpy(rows + COUNT(verbs), others, sizeof others);
+    for (int key; (key = next_option(rows, COUNT(rows), &line, &value));) {
+        if (key < 0)
+            return EXIT_ARGUMENT;
+        if (key >= OPTION_XML && key < OPTION_HELP)
+            take(request, key, value);
+        else if (request->verb)
+            return complain("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.");
+        else {
+            request->verb = key;
+            request->value = value;
+        }
+    }
+    if ((request->xml || request->display) && (!request->verb || verbs[request->verb % 100].run != smi_log))
+        return complain("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.");
+    return 0;
+}
+
+static int run_verb(const struct request *request)
+{
+    static const char *const helps[] = {"query-gpu", "query-compute-apps", "query-accounted-apps", "query-retired-pages",
+                                        "query-remapped-rows"};
     struct selection gpus;
-    int failed = request->verb == VERB_VERSION ? 0 : smi_select(&gpus, request->ids);
+    if (request->verb == OPTION_VERSION)
+        return smi_version_of_all();
+    if (request->verb >= OPTION_HELP_GPU)
+        return print_query_help(helps[request->verb - OPTION_HELP_GPU]);
+    int failed = smi_select(&gpus, request->ids);
+    return failed ? failed : verbs[request->verb].run(request, &gpus);
+}
+
+static int run(const struct request *request)
+{
+    struct timespec pause = {request->loop_ms / 1000, request->loop_ms % 1000 * 1000000};
+    int failed = smi_start();
     if (failed)
         return failed;
-    switch (request->verb) {
-    case VERB_LIST:
-        return smi_list(&gpus);
-    case VERB_RESET:
-        return smi_reset(&gpus);
-    case VERB_QUERY:
-        return smi_xml(&gpus);
-    case VERB_FIELDS:
-        return smi_query(&gpus, request->value, request->format ? request->format : "csv");
-    case VERB_MIG:
-        return smi_mig_mode(&gpus, parse_number(request->value, 0));
-    case VERB_PERSISTENCE:
-        return smi_persistence(&gpus, parse_number(request->value, 0));
-    case VERB_VERSION:
-        return version();
-    default:
-        return smi_table(&gpus);
+    for (;;) {
+        failed = run_verb(request);
+        fflush(stdout);
+        if (request->loop_ms <= 0)
+            break;
+        nanosleep(&pause, 0);
     }
+    nvml.Shutdown();
+    return failed;
+}
+
+/* The heading needs a version; without a driver it is the library's, and help needs neither. */
+static int help(void)
+{
+    if (!nvml_open() && !nvml.Init_v2()) {
+        int failed = smi_help();
+        nvml.Shutdown();
+        return failed;
+    }
+    return smi_help();
 }
 
 int main(int count, char **words)
 {
-    struct request request = {VERB_TABLE, 0, 0, 0, 0};
-    int is_mig = count > 1 && !strcmp(words[1], "mig");
-    if (!is_mig && (parse(&request, count, words) || (request.verb == VERB_QUERY && !request.xml))) {
-        puts("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n"
-             "This simulated nvidia-smi knows -L, -r, -q -x, -i, --query-gpu, --format, -pm, -mig, --version and mig.");
-        return EXIT_ARGUMENT;
-    }
-    int failed = start();
+    struct request request = {0};
+    const char *first = count > 1 ? words[1] : "";
+    if (!strcmp(first, "mig"))
+        return smi_mig(count - 1, words + 1);
+    if (!strcmp(first, "topo"))
+        return smi_topo(count - 1, words + 1);
+    if (!strcmp(first, "nvlink"))
+        return smi_nvlink(count - 1, words + 1);
+    int failed = refuse_what_is_missing(count, words);
+    if (!failed)
+        failed = parse(&request, count, words);
     if (failed)
         return failed;
-    failed = is_mig ? smi_mig(count - 1, words + 1) : run(&request);
-    nvmlShutdown();
-    return failed;
+    if (request.verb == OPTION_HELP)
+        return help();
+    if (request.file && !freopen(request.file, "w", stdout)) {
+        fprintf(stderr, "nvidia-smi (simulated): %s cannot be written\n", request.file);
+        return EXIT_OTHER;
+    }
+    return run(&request);
 }

@@ -1,105 +1,101 @@
-#include "smi.h"
+/* --query-gpu and the other selective queries. */
+#include "query.h"
 
-#include <stdio.h>
+#include "text.h"
+
 #include <string.h>
 
-static void put_mode(nvmlDevice_t gpu, int pending, char *text)
+static int is_offered(const struct field *field)
 {
-    unsigned modes[2];
-    strcpy(text, nvmlDeviceGetMigMode(gpu, &modes[0], &modes[1]) ? "[N/A]" : modes[pending] ? "Enabled" : "Disabled");
+    return (!field->first || since(field->first)) && !(field->until && since(field->until));
 }
 
-static nvmlMemory_v2_t memory_of(nvmlDevice_t gpu)
+static const struct field *find_field(const struct field_list *list, const char *name)
 {
-    nvmlMemory_v2_t memory = {STRUCT_VERSION(nvmlMemory_v2_t, 2), 0, 0, 0, 0};
-    nvmlDeviceGetMemoryInfo_v2(gpu, &memory);
-    return memory;
+    for (const struct field *f = list->fields; f < list->fields + list->count; f++)
+        if (is_offered(f) && (!strcmp(f->name, name) || (f->alias && !strcmp(f->alias, name))))
+            return f;
+    return 0;
 }
 
-/* The unit of the field, or NULL when nvidia-smi has no such field. */
-static const char *text_field(nvmlDevice_t gpu, const char *field, char *text, unsigned size)
+static int parse_format(struct query *query, const char *format)
 {
-    unsigned number = 0;
-    int major = 0, minor = 0;
-    if (!strcmp(field, "name") || !strcmp(field, "gpu_name"))
-        nvmlDeviceGetName(gpu, text, size);
-    else if (!strcmp(field, "uuid") || !strcmp(field, "gpu_uuid"))
-        nvmlDeviceGetUUID(gpu, text, size);
-    else if (!strcmp(field, "serial") || !strcmp(field, "gpu_serial"))
-        nvmlDeviceGetSerial(gpu, text, size);
-    else if (!strcmp(field, "driver_version"))
-        nvmlSystemGetDriverVersion(text, size);
-    else if (!strcmp(field, "vbios_version"))
-        nvmlDeviceGetVbiosVersion(gpu, text, size);
-    else if (!strcmp(field, "pci.bus_id") || !strcmp(field, "gpu_bus_id"))
-        bus_of(gpu, text);
-    else if (!strcmp(field, "mig.mode.current") || !strcmp(field, "mig.mode.pending"))
-        put_mode(gpu, field[9] == 'p', text);
-    else if (!strcmp(field, "persistence_mode"))
-        strcpy(text, !nvmlDeviceGetPersistenceMode(gpu, &number) && number ? "Enabled" : "Disabled");
-    else if (!strcmp(field, "compute_cap") && !nvmlDeviceGetCudaComputeCapability(gpu, &major, &minor))
-        snprintf(text, size, "%d.%d", major, minor);
-    else
-        return 0;
-    return "";
+    char words[64], *cursor;
+    int csv = 0;
+    query->header = query->units = 1;
+    if (!format)
+        return complain("\"--format=\" switch is missing. Please run 'nvidia-smi -h' for help.");
+    if (copy_text(words, sizeof words, format))
+        return complain("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.");
+    for (char *word = strtok_r(words, ", ", &cursor); word; word = strtok_r(0, ", ", &cursor))
+        if (!strcmp(word, "csv"))
+            csv = 1;
+        else if (!strcmp(word, "noheader"))
+            query->header = 0;
+        else if (!strcmp(word, "nounits"))
+            query->units = 0;
+        else
+            csv = -99;
+    return csv > 0 ? 0 : complain("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.");
 }
 
-static const char *number_field(nvmlDevice_t gpu, const char *field, char *text, unsigned size)
+int query_parse(struct query *query, const struct request *request, const struct field_list *list)
 {
-    unsigned number = 0;
-    const char *unit = "";
-    if (!strncmp(field, "memory.", 7)) {
-        nvmlMemory_v2_t memory = memory_of(gpu);
-        u64 bytes = !strcmp(field + 7, "total") ? memory.total : !strcmp(field + 7, "free") ? memory.free : memory.used;
-        number = bytes / MIB;
-        unit = " MiB";
-    } else if (!strcmp(field, "index"))
-        nvmlDeviceGetIndex(gpu, &number);
-    else if (!strcmp(field, "count"))
-        nvmlDeviceGetCount_v2(&number);
-    else if (!strcmp(field, "temperature.gpu"))
-        nvmlDeviceGetTemperature(gpu, 0, &number);
-    else if (!strcmp(field, "power.draw")) {
-        nvmlDeviceGetPowerUsage(gpu, &number);
-        snprintf(text, size, "%u.%02u", number / 1000, number % 1000 / 10);
-        return " W";
-    } else
-        return 0;
-    snprintf(text, size, "%u", number);
-    return unit;
-}
-
-static const char *unit_of(const char *field)
-{
-    return !strncmp(field, "memory.", 7) ? " [MiB]" : !strcmp(field, "power.draw") ? " [W]" : "";
-}
-
-static int split(char *fields, char **names, int room)
-{
-    int count = 0;
-    for (char *name = strtok(fields, ", "); name && count < room; name = strtok(0, ", "))
-        names[count++] = name;
-    return count;
-}
-
-int smi_query(const struct selection *gpus, char *fields, const char *format)
-{
-    char *names[32], text[128];
-    int count = split(fields, names, 32), units = !strstr(format, "nounits");
-    for (int i = 0; i < count; i++) {
-        if (!text_field(gpus->gpu[0], names[i], text, sizeof text) && !number_field(gpus->gpu[0], names[i], text, sizeof text)) {
-            printf("Field \"%s\" is not a valid field to query.\n\n", names[i]);
+    char words[16384], *cursor;
+    memset(query, 0, sizeof *query);
+    int failed = parse_format(query, request->format);
+    if (failed)
+        return failed;
+    if (copy_text(words, sizeof words, request->value))
+        return complain("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.");
+    for (char *name = strtok_r(words, ", ", &cursor); name; name = strtok_r(0, ", ", &cursor)) {
+        const struct field *field = find_field(list, name);
+        if (!field || query->count == QUERY_FIELDS) {
+            printf("Field \"%s\" is not a valid field to query.\n\n", name);
             return EXIT_ARGUMENT;
         }
+        query->column[query->count++] = field;
     }
-    for (int i = 0; i < count && !strstr(format, "noheader"); i++)
-        printf("%s%s%s", names[i], units ? unit_of(names[i]) : "", i + 1 < count ? ", " : "\n");
-    for (unsigned g = 0; g < gpus->count; g++)
-        for (int i = 0; i < count; i++) {
-            const char *unit = text_field(gpus->gpu[g], names[i], text, sizeof text);
-            if (!unit)
-                unit = number_field(gpus->gpu[g], names[i], text, sizeof text);
-            printf("%s%s%s", text, units && unit ? unit : "", i + 1 < count ? ", " : "\n");
-        }
+    return 0;
+}
+
+void query_header(const struct query *query)
+{
+    for (unsigned i = 0; query->header && i < query->count; i++) {
+        const char *unit = query->column[i]->property.unit, *end = i + 1 < query->count ? ", " : "\n";
+        if (unit)
+            printf("%s [%s]%s", query->column[i]->name, unit + 1, end);
+        else
+            printf("%s%s", query->column[i]->name, end);
+    }
+}
+
+void query_value(const struct query *query, unsigned column, const struct value *value)
+{
+    const struct field *field = query->column[column];
+    const char *unit = value->code || !query->units || !field->property.unit ? "" : field->property.unit;
+    int brackets = value->code && !field->plain;
+    printf("%s%s%s%s%s", brackets ? "[" : "", value_text(value), brackets ? "]" : "", unit,
+           column + 1 < query->count ? ", " : "\n");
+}
+
+void query_property(const struct query *query, unsigned column, nvmlDevice_t gpu)
+{
+    struct value value;
+    const struct property *property = &query->column[column]->property;
+    property->get(&value, gpu, property->which);
+    query_value(query, column, &value);
+}
+
+int smi_query_gpu(const struct request *request, const struct selection *gpus)
+{
+    struct query query;
+    int failed = query_parse(&query, request, &gpu_fields);
+    if (failed)
+        return failed;
+    query_header(&query);
+    for (unsigned i = 0; i < gpus->count; i++)
+        for (unsigned column = 0; column < query.count; column++)
+            query_property(&query, column, gpus->gpu[i]);
     return 0;
 }

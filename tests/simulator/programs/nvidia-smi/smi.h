@@ -1,85 +1,111 @@
-/* Stand-in for nvidia-smi. NVML's functions are resolved when the library has been opened. */
+/* Stand-in for nvidia-smi: what its verbs share. Output goes to standard output, failures too, as with the real one. */
 #ifndef SIMHW_SMI_H
 #define SIMHW_SMI_H
 
-#include "types.h"
+#include "api.h"
 
-nvmlReturn_t nvmlInit_v2(void);
-nvmlReturn_t nvmlShutdown(void);
-const char *nvmlErrorString(nvmlReturn_t code);
-nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned length);
-nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *version);
-nvmlReturn_t nvmlSystemGetProcessName(unsigned pid, char *name, unsigned length);
-nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *count);
-nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device);
-nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *bus, nvmlDevice_t *device);
-nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device);
-nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned *index);
-nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length);
-nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length);
-nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned length);
-nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t device, char *version, unsigned length);
-nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *minor);
-nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci);
-nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor);
-nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory);
-nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, unsigned *mode);
-nvmlReturn_t nvmlDeviceSetPersistenceMode(nvmlDevice_t device, unsigned mode);
-nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, unsigned sensor, unsigned *temperature);
-nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *milliwatts);
-nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned *milliwatts);
-nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *rates);
-nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *infos);
-nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *now, unsigned *pending);
-nvmlReturn_t nvmlDeviceSetMigMode(nvmlDevice_t device, unsigned mode, nvmlReturn_t *status);
-nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *count);
-nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index, nvmlDevice_t *mig);
-nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t mig, unsigned *id);
-nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t mig, unsigned *id);
-nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t mig, nvmlDeviceAttributes_t *attributes);
-nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoV(nvmlDevice_t device, unsigned profile, void *info);
-nvmlReturn_t nvmlDeviceGetGpuInstancePossiblePlacements_v2(nvmlDevice_t device, unsigned id, nvmlPlacement_t *placements,
-                                                           unsigned *count);
-nvmlReturn_t nvmlDeviceGetGpuInstanceRemainingCapacity(nvmlDevice_t device, unsigned id, unsigned *count);
-nvmlReturn_t nvmlDeviceCreateGpuInstance(nvmlDevice_t device, unsigned id, nvmlGpuInstance_t *gi);
-nvmlReturn_t nvmlDeviceCreateGpuInstanceWithPlacement(nvmlDevice_t device, unsigned id, const nvmlPlacement_t *placement,
-                                                      nvmlGpuInstance_t *gi);
-nvmlReturn_t nvmlDeviceGetGpuInstances(nvmlDevice_t device, unsigned id, nvmlGpuInstance_t *gis, unsigned *count);
-nvmlReturn_t nvmlGpuInstanceDestroy(nvmlGpuInstance_t gi);
-nvmlReturn_t nvmlGpuInstanceGetInfo(nvmlGpuInstance_t gi, nvmlGpuInstanceInfo_t *info);
-nvmlReturn_t nvmlGpuInstanceGetComputeInstanceProfileInfoV(nvmlGpuInstance_t gi, unsigned profile, unsigned engine,
-                                                           nvmlComputeInstanceProfileInfo_v2_t *info);
-nvmlReturn_t nvmlGpuInstanceCreateComputeInstance(nvmlGpuInstance_t gi, unsigned profile, nvmlComputeInstance_t *ci);
-nvmlReturn_t nvmlGpuInstanceGetComputeInstances(nvmlGpuInstance_t gi, unsigned profile, nvmlComputeInstance_t *cis,
-                                                unsigned *count);
-nvmlReturn_t nvmlComputeInstanceDestroy(nvmlComputeInstance_t ci);
-nvmlReturn_t nvmlComputeInstanceGetInfo_v2(nvmlComputeInstance_t ci, nvmlComputeInstanceInfo_t *info);
-nvmlReturn_t simhwDeviceReset(nvmlDevice_t device);
+#include <stdio.h>
 
-#define SMI_GPUS 32
-#define SMI_INSTANCES 16
 #define MIB (1024ull * 1024)
+#define SMI_GPUS 64
+#define SMI_INSTANCES 16
+#define SMI_PROCESSES 256
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { EXIT_ARGUMENT = 2, EXIT_NO_DEVICES = 6, EXIT_OTHER = 255 };
+/* Exit codes of the manual page that are not NVML's number of the failure. */
+enum { EXIT_ARGUMENT = 2, EXIT_NOT_AVAILABLE = 3, EXIT_NO_DEVICES = 6, EXIT_OTHER = 255 };
+
+/* Branches whose text differs. The loaded driver decides, as nvidia-smi comes with it. */
+enum { R580 = 580, R590 = 590, R595 = 595, R610 = 610, R595_AND_580_173 = 1 };
+
+int since(unsigned branch);              /* R595_AND_580_173: 595 and later, and what went back into 580.173 */
+const char *smi_version(void);           /* "570.172.08"; "" as long as neither driver nor library tells one */
+int smi_cuda(void);                      /* 12080; 0: NVML cannot say */
+int exit_code(nvmlReturn_t code);        /* a program has 255 at most: NVML_ERROR_UNKNOWN becomes that */
+const char *reason(nvmlReturn_t code);   /* the words for a failure; N/A for what is not supported */
+void print_timestamp(FILE *file, const char *after); /* Tue Jul 14 09:00:26 2026 */
+
+/* What one property of a GPU is: its text, or the code with which NVML refused it. */
+struct value {
+    nvmlReturn_t code;
+    char text[192];
+};
+
+void value_set(struct value *value, nvmlReturn_t code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+const char *value_text(const struct value *value);
 
 struct selection {
     unsigned count;
     nvmlDevice_t gpu[SMI_GPUS];
+    unsigned index[SMI_GPUS];
 };
 
-int smi_select(struct selection *selection, char *ids); /* ids: index, bus id or UUID with commas; NULL: all GPUs */
-void bus_of(nvmlDevice_t gpu, char *text);               /* 32 bytes */
-unsigned index_of(nvmlDevice_t gpu);
+/* ids: index, bus id, UUID or serial number with commas; NULL: all GPUs. Returns the exit code, with its text printed. */
+int smi_select(struct selection *selection, const char *ids);
+
+void bus_of(nvmlDevice_t gpu, char *text); /* 32 bytes */
 int has_mig(nvmlDevice_t gpu);
+unsigned architecture_of(nvmlDevice_t gpu);
+nvmlReturn_t field_of(nvmlDevice_t gpu, unsigned id, unsigned scope, nvmlFieldValue_t *field);
 int each_mig(nvmlDevice_t gpu, void (*show)(nvmlDevice_t mig, unsigned index, void *context), void *context);
 
-int smi_list(const struct selection *gpus);
-int smi_table(const struct selection *gpus);
-int smi_xml(const struct selection *gpus);
-int smi_query(const struct selection *gpus, char *fields, const char *format);
-int smi_reset(const struct selection *gpus);
-int smi_persistence(const struct selection *gpus, unsigned mode);
-int smi_mig_mode(const struct selection *gpus, unsigned mode);
+struct process {
+    nvmlProcessInfo_t info;
+    const char *type; /* C, G, C+G or M+C */
+    char name[256];
+};
+
+unsigned processes_of(nvmlDevice_t gpu, struct process *processes); /* SMI_PROCESSES at most, by pid */
+
+/* Verbs: exit codes. */
+struct request {
+    int verb, xml, strict; /* strict: --error-on-warning */
+    const char *ids, *value, *format, *display, *file;
+    long loop_ms;
+};
+
+int smi_list(const struct request *request, const struct selection *gpus);
+int smi_table(const struct request *request, const struct selection *gpus);
+int smi_log(const struct request *request, const struct selection *gpus);
+int smi_query_gpu(const struct request *request, const struct selection *gpus);
+int smi_query_compute_apps(const struct request *request, const struct selection *gpus);
+int smi_query_accounted_apps(const struct request *request, const struct selection *gpus);
+int smi_query_retired_pages(const struct request *request, const struct selection *gpus);
+int smi_query_remapped_rows(const struct request *request, const struct selection *gpus);
+int smi_reset(const struct request *request, const struct selection *gpus);
+int smi_persistence(const struct request *request, const struct selection *gpus);
+int smi_ecc(const struct request *request, const struct selection *gpus);
+int smi_clear_ecc(const struct request *request, const struct selection *gpus);
+int smi_compute_mode(const struct request *request, const struct selection *gpus);
+int smi_power_limit(const struct request *request, const struct selection *gpus);
+int smi_mig_mode(const struct request *request, const struct selection *gpus);
+
+/* Verbs that are a word of their own; words[0] is that word. */
+int smi_start(void); /* opens NVML; the exit code, with its text printed */
 int smi_mig(int count, char **words);
+int smi_topo(int count, char **words);
+int smi_nvlink(int count, char **words);
+
+int smi_help(void);
+int smi_mig_help(void);
+int smi_version_of_all(void);
+int print_query_help(const char *option);
+int complain(const char *text); /* one line, and the exit code of a bad argument */
+
+/* Command lines: one row an option, short and long form with the same meaning. */
+enum { WITHOUT_VALUE, WITH_VALUE, PERHAPS_VALUE };
+
+struct option_row {
+    const char *brief, *full; /* with their dashes; NULL where there is none */
+    int key, value;
+};
+
+struct command_line {
+    int count, next;
+    char **words;
+};
+
+/* The key of the next option; 0 at the end; -1 with the complaint printed. */
+int next_option(const struct option_row *rows, unsigned count, struct command_line *line, const char **value);
 
 #endif

@@ -1,0 +1,48 @@
+/* Command lines in the form that nvidia-smi takes: -pm 1, --persistence-mode=1, --persistence-mode 1. */
+#include "smi.h"
+
+#include <string.h>
+
+int complain(const char *text)
+{
+    puts(text);
+    return EXIT_ARGUMENT;
+}
+
+static int matches(const char *word, size_t length, const char *name)
+{
+    return name && strlen(name) == length && !strncmp(word, name, length);
+}
+
+static const struct option_row *find(const struct option_row *rows, unsigned count, const char *word, size_t length)
+{
+    for (const struct option_row *row = rows; row < rows + count; row++)
+        if (matches(word, length, row->brief) || matches(word, length, row->full))
+            return row;
+    return 0;
+}
+
+static int refuse(const char *word, const char *fault)
+{
+    printf("ERROR: Option %s %s. Please run 'nvidia-smi -h' for help.\n", word, fault);
+    return -1;
+}
+
+int next_option(const struct option_row *rows, unsigned count, struct command_line *line, const char **value)
+{
+    *value = 0;
+    if (line->next >= line->count)
+        return 0;
+    const char *word = line->words[line->next++];
+    size_t length = strcspn(word, "=");
+    const struct option_row *row = find(rows, count, word, length);
+    if (!row || (word[length] && row->value == WITHOUT_VALUE))
+        return refuse(word, "is not recognized");
+    if (word[length])
+        *value = word + length + 1;
+    else if (row->value != WITHOUT_VALUE && line->next < line->count && line->words[line->next][0] != '-')
+        *value = line->words[line->next++];
+    if (row->value == WITH_VALUE && (!*value || !**value))
+        return refuse(word, "is missing its value");
+    return row->key;
+}
