@@ -9,17 +9,15 @@ import argparse
 import importlib
 import os
 import signal
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from lab.rootfs import SUITES
-from simulator.profiles import PROFILES
-
 from . import bootstrap, children, collection, machine, progress
 
-INTERRUPTED, FAILED = 130, 1
+INTERRUPTED, FAILED, BROKEN_PIPE = 130, 1, 141
 KEPT_LOGS = 30
 EPILOG = """\
 Everything expensive is kept below ${XDG_CACHE_HOME:-~/.cache}/gpu-fleet by the hash of what it is made from; each
@@ -87,10 +85,10 @@ VERBS = (
     Verb(
         "lab",
         "lab_verb",
-        "a lab to work in: up, down, shell, status",
+        "a lab to work in: up, status, shell, break, heal, ...",
         "`up` starts a lab that stays until `down`, with hosts as NAME=SUITE:PROFILE; no profile means no GPU.\n"
-        f"Suites: {', '.join(sorted(SUITES))}. GPU profiles: {', '.join(sorted(PROFILES))}.\n"
-        "`shell` opens a shell in it, ready for ansible-playbook and kubectl, or on one of its hosts.",
+        "`profiles` says what there is to choose from, `break` what can be broken.\n"
+        "Where several labs run, those of this checkout come first.",
         "lab",
     ),
     Verb(
@@ -121,10 +119,15 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, _interrupt)
     try:
         bootstrap.prepare(_needs(verb, options), verb.name)
-        return int(importlib.import_module(f"dev.{verb.module}").run(options))
+        status = int(importlib.import_module(f"dev.{verb.module}").run(options))
+        sys.stdout.flush()
+        return status
     except (progress.CommandFailed, machine.Unfit, TimeoutError) as error:
         progress.say(f"{verb.name} failed: {error}")
         return FAILED
+    except BrokenPipeError:  # who reads has seen enough: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
     except KeyboardInterrupt:
         progress.say(f"{verb.name} was interrupted; what it had started is stopped")
         return INTERRUPTED
@@ -163,17 +166,60 @@ def _pytest_options(verb: argparse.ArgumentParser) -> None:
 
 
 def _lab_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--lab", metavar="ID", help="which lab, where there are several")
     actions = verb.add_subparsers(dest="action", required=True, metavar="ACTION")
     up = actions.add_parser("up", help="start a lab that stays")
     up.add_argument(
         "--hosts", nargs="+", metavar="NAME=SUITE:PROFILE", help="default: gpu1=bookworm:h100x2 gpu2=trixie:a100x2"
     )
     up.add_argument("--no-cluster", action="store_true", help="hosts without Kubernetes")
-    for name, summary in (("down", "stop a lab"), ("shell", "a shell in a lab"), ("status", "labs and their hosts")):
-        action = actions.add_parser(name, help=summary)
-        action.add_argument("--lab", metavar="ID", help="which one, where there are several")
-        if name == "shell":
-            action.add_argument("host", nargs="?", metavar="HOST", help="on this host, instead of beside the hosts")
+    actions.add_parser("profiles", help="what --hosts takes: suites, GPU profiles, models")
+    for name, summary in LAB_ACTIONS.items():
+        action = actions.add_parser(name, help=summary, description=f"{summary}.")
+        action.add_argument("--lab", metavar="ID", default=argparse.SUPPRESS, help="which lab")
+        _LAB_ARGUMENTS.get(name, _no_options)(action)
+
+
+def _shell_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("host", nargs="?", metavar="HOST", help="on this host, instead of beside the hosts")
+
+
+def _break_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("fault", nargs="?", metavar="FAULT", help="without it: all faults, a line each")
+    action.add_argument("host", nargs="?", metavar="HOST")
+    action.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="of the fault")
+
+
+def _heal_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("host", nargs="?", metavar="HOST", help="only this one")
+
+
+def _snapshot_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("host", metavar="HOST")
+    action.add_argument("name", metavar="NAME", help="what to call it")
+
+
+def _restore_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("host", metavar="HOST")
+    action.add_argument("name", nargs="?", default="fresh", metavar="NAME", help="default: before its first boot")
+
+
+LAB_ACTIONS = {
+    "status": "labs, their hosts and what is broken there",
+    "shell": "a shell in a lab, or on one of its hosts",
+    "break": "give a host a fault, or list all faults",
+    "heal": "end the faults of a host, or of all",
+    "snapshot": "keep what is on a host's disk",
+    "restore": "bring a host back to a snapshot",
+    "down": "stop a lab",
+}
+_LAB_ARGUMENTS = {
+    "shell": _shell_arguments,
+    "break": _break_arguments,
+    "heal": _heal_arguments,
+    "snapshot": _snapshot_arguments,
+    "restore": _restore_arguments,
+}
 
 
 def _clean_options(verb: argparse.ArgumentParser) -> None:
@@ -194,7 +240,9 @@ def _needs(verb: Verb, options: argparse.Namespace) -> str:
     """What this command line needs; less than its verb where root or the tools are not used."""
     if verb.name == "demo" and options.local:
         return "local"
-    if verb.name == "lab" and options.action in {"down", "status"}:
+    if verb.name == "lab" and (options.action == "profiles" or vars(options).get("fault", "") is None):
+        return "nothing"
+    if verb.name == "lab" and options.action not in {"up", "shell"}:
         return "root"
     return verb.needs
 

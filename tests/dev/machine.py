@@ -31,6 +31,7 @@ FOR_LAB = {
     "eatmydata": "eatmydata",
     "systemd-nspawn": "systemd-container",
     "mount": "mount",
+    "mkfs.ext4": "e2fsprogs",
     "ip": "iproute2",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",

@@ -35,15 +35,16 @@ def elapsed() -> float:
 
 
 def log_path() -> Path:
-    """The log file of this start of `./dev`."""
+    """The log file of this start of `./dev`; its folder is there from the first time that somebody asks."""
     if LOG_VARIABLE not in os.environ:
         os.environ[LOG_VARIABLE] = str(Path(tempfile.mkdtemp(prefix="gpu-fleet-log-")) / "dev.log")
-    return Path(os.environ[LOG_VARIABLE])
+    path = Path(os.environ[LOG_VARIABLE])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def set_log(path: Path) -> None:
     """Makes `path` the log of this process and of all that it starts."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     os.environ[LOG_VARIABLE] = str(path)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 PREFIX = "gpufleet-"
 COMMANDS = "commands"  # leaf of the v2 folder for commands: only leaves may hold processes once controllers are on
+BLOCK = "blkio"  # the v1 controller of disks
 REMOVE_SECONDS = 10
 _NOT_YET = {errno.EBUSY, errno.ENOTEMPTY, errno.ENOENT}  # holds processes or folders still; gone already
 _JOIN = 'for d in $1; do echo $$ > "$d/cgroup.procs" || exit 125; done; shift; exec "$@"'

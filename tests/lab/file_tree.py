@@ -62,7 +62,7 @@ Tree = dict[str, str]
 
 def snapshot(host: Host) -> Tree:
     """Path to a text that changes when the file does: type, mode, owner and what it holds, but no times."""
-    tree = _upper(host.folder / "upper")
+    tree = _upper(host.disk.upper)
     listing = host.shell("find /run /dev -printf '%p\\t%y %m %U:%G %l\\n' 2>/dev/null || true")  # some go meanwhile
     tree.update((name, text) for name, _tab, text in (line.partition("\t") for line in listing.splitlines()))
     return {name: text for name, text in sorted(tree.items()) if not is_noise(name)}

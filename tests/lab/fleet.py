@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev import machine, progress
-from simulator.profiles import PROFILES
+from simulator import profiles
 
 from . import access, rootfs
 from .host import Host
 from .lab import Lab
 
 DEFAULT_HOSTS = ("gpu1=bookworm:h100x2", "gpu2=trixie:a100x2")
-_SPEC = re.compile(r"(?P<name>[a-z][a-z0-9-]{0,9})=(?P<suite>\w+)(:(?P<profile>[\w-]+))?")
+_SPEC = re.compile(r"(?P<name>[a-z][a-z0-9-]{0,9})=(?P<suite>\w+)(:(?P<profile>[\w+-]+))?")
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,16 @@ class HostSpec:
         if not match or match["suite"] not in rootfs.SUITES:
             wanted = f"NAME=SUITE:PROFILE, SUITE one of {', '.join(rootfs.SUITES)}, NAME up to 10 of a-z 0-9 -"
             raise machine.Unfit(f"--hosts {text!r} is not {wanted}, as in {DEFAULT_HOSTS[0]}")
-        if match["profile"] and match["profile"] not in PROFILES:
-            raise machine.Unfit(f"--hosts {text!r}: no GPU profile {match['profile']!r}, wanted {', '.join(PROFILES)}")
+        try:
+            hardware_summary(match["profile"] or "none")
+        except ValueError as error:
+            raise machine.Unfit(f"--hosts {text!r}: {error}") from None
         return cls(match["name"], match["suite"], match["profile"] or "")
+
+
+def hardware_summary(profile: str) -> str:
+    """What is plugged in by a profile. ValueError names the known ones."""
+    return profiles.profile(profile).summary
 
 
 def bring_up(lab: Lab, specs: Sequence[HostSpec], *, cluster: bool) -> None:

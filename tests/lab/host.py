@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from dev import machine, progress
 
-from . import keeper, module_runs, processes
+from . import cgroups, keeper, module_runs, processes
+from .disk import FRESH, STORES, Disk
 from .rootfs import rootfs
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ ExecStart=ip link set host0 up
 ExecStart=ip route add default via {gateway}
 """,
 }
-# Container stores lie on the disk itself: an overlay cannot have its upper layer on an overlay.
-STORES = {"containers": "/var/lib/containers", "containerd": "/var/lib/containerd"}
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,11 @@ class Host:
         return self.lab.folder / "hosts" / self.name
 
     @property
+    def disk(self) -> Disk:
+        """Its disk, with the snapshots that were made of it."""
+        return Disk(self.lab, self.folder)
+
+    @property
     def root(self) -> Path:
         """Its root file system, as this process reaches it. Absolute links in it lead to the outer machine's files."""
         return self.lab.path(self.folder / "root")
@@ -87,15 +91,14 @@ class Host:
         """Lays out the root and boots it; arguments as Lab.add_host. ValueError when the name is taken."""
         if self.folder.exists():
             raise ValueError(f"Lab {self.lab.id} has a host {self.name!r} already")
-        for name in ("upper", "work", "root", *STORES):
-            (self.folder / name).mkdir(parents=True)
-        self._mount_root(layers)
+        self.disk.make([*layers, rootfs(self.suite)])
         self._lay_out()
         module_runs.install(self.root)
         for setup in extra_setup:
             setup(self.root)
         description = {"name": self.name, "suite": self.suite, "profile": self.profile, "address": self.address}
         (self.folder / "host.json").write_text(json.dumps(description))
+        self.disk.save(FRESH)
         self._boot()
 
     def wait(self, seconds: float = BOOT_SECONDS) -> str:
@@ -130,7 +133,8 @@ class Host:
         if leader is None:
             raise machine.Unfit(f"Host {self.name} of lab {self.lab.id} does not run")
         environment = ["env", "-i", "HOME=/root", "LANG=C.UTF-8", f"PATH={PATH}", "TERM=dumb"]
-        return ["nsenter", "-t", str(leader), *NAMESPACES, "-r", "-w", "--", *environment, *map(str, args)]
+        enter = ["nsenter", "-t", str(leader), *NAMESPACES, "-r", "-w", "--"]
+        return cgroups.joining(self._disk_groups(), [*enter, *environment, *map(str, args)])
 
     def run(self, args: Sequence[str | Path], *, timeout: float = 300) -> str:
         """Runs a program on the host as root, past ssh; returns what it prints. Failures as progress.output."""
@@ -140,6 +144,10 @@ class Host:
         """Runs a shell script on the host; as `run`."""
         return self.run(["sh", "-euc", script], timeout=timeout)
 
+    def succeeds(self, script: str) -> bool:
+        """Whether a shell script ends with status 0 on the host."""
+        return self._complete(["sh", "-euc", script]).returncode == 0
+
     def reboot_and_wait(self, seconds: float = BOOT_SECONDS) -> str:
         """Reboots in order; returns the state of systemd afterwards, as `wait`."""
         before = self.leader
@@ -148,27 +156,52 @@ class Host:
         return self.wait(seconds)
 
     def power_cut(self) -> None:
-        """Ends the host at once, as when its power is cut; `power_on` boots it again."""
+        """Ends the host at once, as when its power is cut; `power_on` boots it again. Nothing when it is off."""
         (self.folder / "stopped").touch()
-        subprocess.run(["kill", "-KILL", str(self.leader)], check=True)
-        self._await_leader(lambda pid: pid is None, BOOT_SECONDS, "did not stop")
+        if self.leader is not None:
+            subprocess.run(["kill", "-KILL", str(self.leader)], check=True)
+        self._await_off(BOOT_SECONDS)
+
+    def power_off(self, seconds: float = BOOT_SECONDS) -> None:
+        """Shuts the host down in order; `power_on` boots it again. Nothing when it is off."""
+        (self.folder / "stopped").touch()
+        if self.leader is not None:
+            self.run(["systemctl", "poweroff"])
+        self._await_off(seconds)
 
     def power_on(self) -> None:
         """Boots the host from what its disk held."""
         (self.folder / "stopped").unlink(missing_ok=True)
         self._boot()
 
+    def snapshot(self, name: str) -> str:
+        """Keeps what is on its disk as `name`, for `restore`; it reboots for that. Returns as `wait`."""
+        self.power_off()
+        self.disk.save(name)
+        self.power_on()
+        return self.wait()
+
+    def restore(self, name: str = FRESH) -> str:
+        """Boots the host as it was at a snapshot, by default before its first boot. Returns as `wait`.
+
+        machine.Unfit, with the host untouched, when it has no such snapshot.
+        """
+        if name not in self.disk.snapshots:
+            raise machine.Unfit(f"Host {self.name} has no snapshot {name!r}; it has {', '.join(self.disk.snapshots)}")
+        self.power_cut()
+        self.disk.restore(name)
+        self.power_on()
+        return self.wait()
+
     def down(self) -> None:
         """Ends the host at once and removes it with all its files."""
-        if self.leader is not None:
-            self.power_cut()
-        self.lab.run(["umount", "--lazy", self.folder / "root"])
-        self.lab.run(["rm", "-rf", self.folder])
+        self.power_cut()
+        self.disk.remove()
 
-    def _mount_root(self, layers: Sequence[Path]) -> None:
-        lower = ":".join(map(str, [*layers, rootfs(self.suite)]))
-        options = f"lowerdir={lower},upperdir={self.folder}/upper,workdir={self.folder}/work"
-        self.lab.run(["mount", "-t", "overlay", "overlay", "-o", options, self.folder / "root"])
+    def _disk_groups(self) -> list[Path]:
+        """The host's group of the v1 hierarchy for disks: a slow disk is slow for commands run past ssh, too."""
+        found = [h.mount for h in cgroups.hierarchies() if cgroups.BLOCK in h.controllers.split(",")]
+        return [(top if self.lab.inside else top / f"{cgroups.PREFIX}{self.lab.id}") / self.machine for top in found]
 
     def _lay_out(self) -> None:
         values = {"name": self.name, "address": self.address, "gateway": keeper.GATEWAY}
@@ -195,7 +228,7 @@ class Host:
     def _boot(self) -> None:
         search = f"PYTHONPATH={Path(__file__).parents[1]}"
         program = ["env", search, sys.executable, "-m", "lab.supervisor", str(self.folder), self.machine, self.name]
-        binds = [f"{self.folder}/{source}:{target}" for source, target in STORES.items()]
+        binds = [f"{self.folder}/disk/{source}:{target}" for source, target in STORES.items()]
         self.lab.spawn([*program, *binds], self.folder / "console.log")
 
     def _complete(self, args: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -203,6 +236,16 @@ class Host:
         return subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit, check=False
         )
+
+    def _await_off(self, seconds: float) -> None:
+        self._await_leader(lambda pid: pid is None, seconds, "did not stop")
+        deadline = time.monotonic() + seconds
+        while processes.with_arguments("lab.supervisor", str(self.folder)):  # until its interface is gone, too
+            if time.monotonic() > deadline:
+                raise TimeoutError(
+                    f"Host {self.name} did not end within {seconds:.0f} s; see {self.folder}/console.log"
+                )
+            time.sleep(0.02)
 
     def _await_leader(self, wanted: Callable[[int | None], bool], seconds: float, failure: str) -> None:
         deadline = time.monotonic() + seconds

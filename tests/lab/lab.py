@@ -62,6 +62,17 @@ class Lab:
         return cls(Path(os.environ[VARIABLE]))
 
     @property
+    def checkout(self) -> str:
+        """The checkout whose `./dev` started it; empty when that was not written down."""
+        path = self.folder / "checkout"
+        return path.read_text().strip() if path.exists() else ""
+
+    @property
+    def stays(self) -> bool:
+        """Whether it outlives the command that started it."""
+        return (self.folder / "stays").exists()
+
+    @property
     def gateway(self) -> str:
         """The lab's own address: packages over HTTP on port 80, and whatever else listens there."""
         return keeper.GATEWAY
@@ -194,6 +205,9 @@ class Lab:
     def _start_keeper(self, detached: bool) -> None:
         for name in ("hosts", "www", "etc"):
             (self.folder / name).mkdir()
+        (self.folder / "checkout").write_text(f"{machine.CHECKOUT}\n")
+        if detached:
+            (self.folder / "stays").touch()
         access.prepare(self)
         cgroups.create(self.id)
         controllers = [h.controllers for h in cgroups.hierarchies() if h.controllers]

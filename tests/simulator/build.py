@@ -53,7 +53,7 @@ def build(out: Path) -> None:
         (work / "health_values.h").write_text(health_header())
         _build_nvml(work, out / "lib" / "libnvidia-ml.so.1")
         _build_stub_libraries(work, out / "lib")
-        _link([HERE / "shim/libsimhw.c"], out / "lib" / "libsimhw.so", "-shared")
+        _link(_sources("shim"), out / "lib" / "libsimhw.so", "-shared")
         for program, folders in PROGRAMS.items():
             _build_program(work, out / "bin" / program, folders)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from simulator import kernel_log
 from simulator.driver import forget
 from simulator.files import link, write_tree
 from simulator.models import MODELS
@@ -23,6 +24,7 @@ def boot(place: Place) -> None:
     with edit(place.state) as state:
         forget(state)
     (place.run / "proc").mkdir(parents=True, exist_ok=True)
+    kernel_log.start(place)
     place.modules.write_text("")
     place.devices.write_text(_without_nvidia(PROC_DEVICES.read_text()))
     _mount_views(place, state)

@@ -36,6 +36,16 @@ class Place:
         return self.run / "proc/devices"
 
     @property
+    def kernel_log(self) -> Path:
+        """Records of the kernel log."""
+        return self.run / "kmsg"
+
+    @property
+    def kernel_log_pipe(self) -> Path:
+        """What the journal reads as /dev/kmsg."""
+        return self.run / "kmsg.pipe"
+
+    @property
     def sys(self) -> Path:
         """/sys."""
         return self.root / "sys"

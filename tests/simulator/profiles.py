@@ -5,41 +5,76 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 
 from simulator.layout import machine_state
+from simulator.models import MODELS
 from simulator.state import Record, State
+
+MAXIMUM = 64
+_PLAIN = re.compile(r"(?P<model>[A-Za-z0-9-]+)x(?P<count>[1-9][0-9]?)")
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Models in the order of their device minors, faults as (function, NVML code), NVLink as in layout.py."""
+    """Models in the order of their device minors, faults as (function, NVML code), NVLink as in layout.py.
+
+    `note`: what there is to know beside the models.
+    """
 
     models: tuple[str, ...]
     faults: tuple[tuple[str, int], ...] = ()
     nvlink: str = "none"
+    note: str = ""
+
+    @property
+    def summary(self) -> str:
+        """Such as `8 x NVIDIA B200; NVLink 5`."""
+        counted = Counter(MODELS[key].name for key in self.models)
+        gpus = ", ".join(f"{count} x {name}" for name, count in counted.items()) or "no GPU"
+        return "; ".join(part for part in (gpus, self.note) if part)
 
 
 PROFILES: dict[str, Profile] = {
-    "none": Profile(()),
+    "none": Profile((), note="simulated hardware without one"),
     "a100x1": Profile(("A100-40",)),
     "a100x2": Profile(("A100-40", "A100-40")),
     "h100x1": Profile(("H100-80",)),
     "h100x2": Profile(("H100-80", "H100-80")),
-    "h100x8": Profile(("H100-80",) * 8),
+    "h100x8": Profile(("H100-80",) * 8, note="a virtual machine's, without NVSwitch"),
+    "hgx-a100": Profile(("A100-80",) * 8, nvlink="switch", note="6 NVSwitches: wants the fabric manager"),
+    "hgx-h100": Profile(("H100-80",) * 8, nvlink="switch", note="4 NVSwitches: wants the fabric manager"),
+    "hgx-b200": Profile(("B200",) * 8, nvlink="switch", note="NVLink 5: wants fabric manager and nvlsm"),
     "t4x1": Profile(("T4",)),
-    "t4-a100": Profile(("T4", "A100-40")),
-    "h100-nvml-broken": Profile(("H100-80",), (("nvmlInit", 999),)),
+    "t4-a100": Profile(("T4", "A100-40"), note="two models in one host"),
+    "v100x4": Profile(("V100-32",) * 4, nvlink="mesh", note="no GSP: the open modules do not drive it"),
+    "p100x1": Profile(("P100",), note="newer driver branches do not drive it"),
+    "l40sx4": Profile(("L40S",) * 4, note="no MIG"),
+    "h100-nvml-broken": Profile(("H100-80",), (("nvmlInit", 999),), note="NVML always fails with code 999"),
 }
 
 
+def profile(name: str) -> Profile:
+    """The profile of that name, or MODELxCOUNT for any model. ValueError names the known profiles."""
+    if name in PROFILES:
+        return PROFILES[name]
+    plain = _PLAIN.fullmatch(name)
+    keys = {key.lower(): key for key in MODELS}
+    if plain and plain["model"].lower() in keys and int(plain["count"]) <= MAXIMUM:
+        return Profile((keys[plain["model"].lower()],) * int(plain["count"]))
+    raise ValueError(
+        f"GPU profile {name!r} is not known: choose one of {', '.join(sorted(PROFILES))}, or MODELxCOUNT with at most "
+        f"{MAXIMUM} of a model: {', '.join(sorted(MODELS))}"
+    )
+
+
 def profile_state(name: str, owner: str) -> State:
-    """The state of a host with that profile before its driver is loaded. ValueError names the known profiles."""
-    if name not in PROFILES:
-        raise ValueError(f"GPU profile {name!r} is not known: choose one of {', '.join(sorted(PROFILES))}")
-    profile = PROFILES[name]
-    state = machine_state(profile.models, owner, nvlink=profile.nvlink)
-    state.faults = [(function, code, _always()) for function, code in profile.faults]
+    """The state of a host with that profile before its driver is loaded; ValueError as `profile`."""
+    found = profile(name)
+    state = machine_state(found.models, owner, nvlink=found.nvlink)
+    state.faults = [(function, code, _always()) for function, code in found.faults]
     return state
 
 

@@ -1,6 +1,6 @@
 /*
  * Preloaded into every libc program of a simulated host: shows the host's own kernel release and /proc/modules, and hands
- * the loading and removing of modules to /usr/lib/simhw/simhw. Everything else of the hardware is real files on real
+ * the loading and removing of modules to /usr/lib/simhw/simhw; its clock and kernel log are in files beside this one. Everything else of the hardware is real files on real
  * mounts, because Go programs make system calls without libc.
  */
 #define _GNU_SOURCE
@@ -21,11 +21,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-#define REAL(name)                                     \
-    static __typeof__(name) *real;                     \
-    if (!real)                                         \
-        real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
+#include "internal.h"
+#include "kernel_log.h"
 
 #define MODULES "/proc/modules"
 #define SHOWN "/run/simhw/proc/modules"
@@ -42,6 +39,11 @@ static int is_plugged_in(void)
 static const char *shown(const char *path)
 {
     return path && !strcmp(path, MODULES) && is_plugged_in() ? SHOWN : path;
+}
+
+static const char *to_open(const char *path, int flags)
+{
+    return kernel_log_shown(shown(path), flags);
 }
 
 EXPORT int uname(struct utsname *name)
@@ -71,7 +73,7 @@ static mode_t mode_argument(int flags, va_list arguments)
         va_start(arguments, flags);                    \
         mode_t mode = mode_argument(flags, arguments); \
         va_end(arguments);                             \
-        return real(shown(path), flags, mode);         \
+        return real(to_open(path, flags), flags, mode);         \
     }
 
 #define OPENAT(name)                                          \
@@ -82,7 +84,7 @@ static mode_t mode_argument(int flags, va_list arguments)
         va_start(arguments, flags);                           \
         mode_t mode = mode_argument(flags, arguments);        \
         va_end(arguments);                                    \
-        return real(folder, shown(path), flags, mode);        \
+        return real(folder, to_open(path, flags), flags, mode); \
     }
 
 OPEN(open)
@@ -99,25 +101,25 @@ int __openat64_2(int folder, const char *path, int flags);
 EXPORT int __open_2(const char *path, int flags)
 {
     REAL(__open_2);
-    return real(shown(path), flags);
+    return real(to_open(path, flags), flags);
 }
 
 EXPORT int __open64_2(const char *path, int flags)
 {
     REAL(__open64_2);
-    return real(shown(path), flags);
+    return real(to_open(path, flags), flags);
 }
 
 EXPORT int __openat_2(int folder, const char *path, int flags)
 {
     REAL(__openat_2);
-    return real(folder, shown(path), flags);
+    return real(folder, to_open(path, flags), flags);
 }
 
 EXPORT int __openat64_2(int folder, const char *path, int flags)
 {
     REAL(__openat64_2);
-    return real(folder, shown(path), flags);
+    return real(folder, to_open(path, flags), flags);
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode)

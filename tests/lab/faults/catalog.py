@@ -1,0 +1,153 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All faults that a lab host can be given, by name; healed in this order, so power comes first."""
+
+from __future__ import annotations
+
+from dev import machine
+
+from ..host import Host
+from . import fault as faults
+from . import gpu_faults, machine_faults, system_faults
+from .fault import DPKG, DRIVER, GPUS, KUBELET, UNTIL_BOOT, Fault, Need
+
+ENGINE = Need(
+    "systemctl is-active containerd docker crio | grep -qx active", "no container engine runs there as a service"
+)
+
+_ROWS = (
+    Fault(
+        "power-cut",
+        "the power is gone: nothing is written back, no process ends in order",
+        "./dev lab status",
+        machine_faults.cut_power,
+        machine_faults.give_power,
+    ),
+    Fault(
+        "network-cut",
+        "the cable is pulled: the host runs on and cannot be reached",
+        "ip link show host0",
+        machine_faults.cut_network,
+        machine_faults.mend_network,
+        UNTIL_BOOT,
+    ),
+    Fault(
+        "disk-full",
+        "no byte is free on the root file system",
+        "df --human-readable /",
+        machine_faults.fill_disk,
+        machine_faults.empty_disk,
+    ),
+    Fault(
+        "slow-disk",
+        "the disk reads and writes so many MiB a second",
+        "dd if=/dev/zero of=/var/tmp/x bs=1M count=4 conv=fsync",
+        machine_faults.slow_disk,
+        machine_faults.quick_disk,
+        UNTIL_BOOT,
+        arguments=("MIB_A_SECOND",),
+        defaults=("1",),
+    ),
+    Fault(
+        "clock-jump",
+        "the clock is off by so many seconds (-86400: a day behind)",
+        "date",
+        machine_faults.jump_clock,
+        machine_faults.set_clock_right,
+        UNTIL_BOOT,
+        needs=(GPUS,),
+        arguments=("SECONDS",),
+        defaults=("-31536000",),
+    ),
+    Fault(
+        "gpu-lost",
+        "a GPU has fallen off the bus",
+        "nvidia-smi",
+        gpu_faults.lose_gpu,
+        gpu_faults.find_gpu,
+        needs=(GPUS, DRIVER),
+        arguments=("GPU",),
+        defaults=("0",),
+    ),
+    Fault(
+        "nvml",
+        "an NVML function fails with a code (999: unknown error)",
+        "nvidia-smi",
+        gpu_faults.fail_nvml,
+        gpu_faults.mend_nvml,
+        needs=(GPUS,),
+        arguments=("CODE", "FUNCTION"),
+        defaults=("999", "nvmlInit"),
+    ),
+    Fault(
+        "driver-mismatch",
+        "NVIDIA's library is of another version than the loaded module",
+        "nvidia-smi",
+        gpu_faults.mismatch,
+        gpu_faults.match,
+        needs=(GPUS, DRIVER),
+    ),
+    Fault(
+        "broken-packages",
+        "a package is installed whose dependency exists nowhere",
+        "apt-get check",
+        system_faults.break_packages,
+        system_faults.mend_packages,
+        needs=(DPKG,),
+    ),
+    Fault(
+        "half-configured",
+        "dpkg was killed while it configured a package",
+        "dpkg --audit; apt-get install hello",
+        system_faults.interrupt_dpkg,
+        system_faults.finish_dpkg,
+        needs=(DPKG,),
+    ),
+    Fault(
+        "held-lock",
+        "another program holds dpkg's lock",
+        "apt-get install hello",
+        system_faults.hold_lock,
+        system_faults.release_lock,
+        UNTIL_BOOT,
+        needs=(DPKG,),
+    ),
+    Fault(
+        "engine-stopped",
+        "the container engine is stopped",
+        "systemctl status containerd",
+        system_faults.stop_engine,
+        system_faults.start_engine,
+        UNTIL_BOOT,
+        needs=(ENGINE,),
+    ),
+    Fault(
+        "kubelet-stopped",
+        "the kubelet is stopped; the API server sees it 40 s later",
+        "kubectl get nodes",
+        system_faults.stop_kubelet,
+        system_faults.start_kubelet,
+        UNTIL_BOOT,
+        needs=(KUBELET,),
+    ),
+)
+FAULTS = {row.name: row for row in _ROWS}
+
+
+def named(name: str) -> Fault:
+    """The fault of that name. machine.Unfit names all of them when there is none."""
+    if name not in FAULTS:
+        raise machine.Unfit(
+            f"There is no fault {name!r}; there are {', '.join(FAULTS)} (`./dev lab break` explains them)"
+        )
+    return FAULTS[name]
+
+
+def heal_all(host: Host) -> list[str]:
+    """Ends every fault of the host; returns their names."""
+    found = [name for name in FAULTS if name in faults.present(host)]
+    for name in found:
+        if name in faults.present(host):  # a boot, which ended `power-cut`, has ended others with it
+            faults.heal(host, FAULTS[name])
+    return found
