@@ -53,8 +53,10 @@ def _conclusions(text: str) -> dict[str, str]:
 def agrees(expected: str, found: Any) -> bool:
     """Whether a value that a reader found is what a person wrote down about the text.
 
-    A remark in parentheses may follow, a list is written with commas, and a number may stand for how many there are.
+    A remark in parentheses may follow, a list is written with commas, of a mapping its keys, and a number may stand for
+    how many there are.
     """
+    found = list(found) if isinstance(found, Mapping) else found
     bare = re.sub(r"\s*\([^()]*\)$", "", expected)
     texts = {expected, bare}
     if found is None:

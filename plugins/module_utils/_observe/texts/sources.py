@@ -9,9 +9,6 @@ A new kind of text is one row in SOURCES.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from .capability import read_capability, read_minors
 from .device_nodes import read_device_nodes
@@ -19,6 +16,7 @@ from .dkms import read_dkms_status
 from .driver_banner import read_driver_banner
 from .driver_params import read_driver_params
 from .gpu_information import read_gpu_information, read_gpu_numa_status, read_gpu_power
+from .host_log import read_host_log
 from .infiniband import read_ibdev2netdev, read_ibstat, read_infiniband_class
 from .kernel_log import read_kernel_log
 from .modinfo import read_modinfo
@@ -27,60 +25,45 @@ from .pci_list import read_pci_list
 from .plain import plain
 from .proc_devices import read_proc_devices
 from .secure_boot import read_efi_variable, read_enrolled_keys, read_key_test, read_sb_state
+from .source import Found, Source, text_only
+from .tool_sources import TOOL_SOURCES
 
-Found = dict[str, Any]
 RC = re.compile(r"\brc (\d+)\b")
-
-
-@dataclass(frozen=True)
-class Source:
-    """One kind of text.
-
-    ``pattern`` is searched in the command or path as an administrator writes it; ``read`` gets the text and that
-    command, which can say what the text does not (the packages that were asked for, the option line).
-    """
-
-    kind: str
-    pattern: str
-    read: Callable[[str, str], Found]
-
-
-def _text(read: Callable[[str], Found]) -> Callable[[str, str], Found]:
-    """A reader that needs the text alone."""
-    return lambda text, _source: read(text)
 
 
 # The first row whose pattern is found counts.
 SOURCES = (
     # Kernel, packages, firmware.
-    Source("driver_banner", r"/proc/driver/nvidia/version", _text(read_driver_banner)),
-    Source("gpu_information", r"/proc/driver/nvidia/gpus/\S+/information", _text(read_gpu_information)),
-    Source("gpu_power", r"/proc/driver/nvidia/gpus/\S+/power", _text(read_gpu_power)),
-    Source("gpu_numa_status", r"/proc/driver/nvidia/gpus/\S+/numa_status", _text(read_gpu_numa_status)),
+    Source("driver_banner", r"/proc/driver/nvidia/version", text_only(read_driver_banner)),
+    Source("gpu_information", r"/proc/driver/nvidia/gpus/\S+/information", text_only(read_gpu_information)),
+    Source("gpu_power", r"/proc/driver/nvidia/gpus/\S+/power", text_only(read_gpu_power)),
+    Source("gpu_numa_status", r"/proc/driver/nvidia/gpus/\S+/numa_status", text_only(read_gpu_numa_status)),
     Source("driver_params", r"/proc/driver/nvidia/params", read_driver_params),
-    Source("capability", r"/proc/driver/nvidia/capabilities/", _text(read_capability)),
-    Source("minors", r"/proc/driver/nvidia-caps/\S+-minors", _text(read_minors)),
-    Source("proc_devices", r"/proc/devices", _text(read_proc_devices)),
-    Source("device_nodes", r"\bls -\w*l\w*( -\S+)* /dev/", _text(read_device_nodes)),
-    Source("modules", r"/proc/modules|\blsmod\b", _text(read_module_list)),
-    Source("modules_in_use", r"\brmmod\b|\bmodprobe (-r|--remove)", _text(read_modules_in_use)),
-    Source("dkms_status", r"\bdkms status\b", _text(read_dkms_status)),
-    Source("modinfo", r"\bmodinfo\b", _text(read_modinfo)),
-    Source("efi_variable", r"/efivars/(SecureBoot|SetupMode)-", _text(read_efi_variable)),
-    Source("sb_state", r"\bmokutil --sb-state", _text(read_sb_state)),
-    Source("enrolled_keys", r"\bmokutil (--list-(enrolled|new)|-[lN]\b)", _text(read_enrolled_keys)),
-    Source("key_test", r"\bmokutil (--test-key|-t\b)", _text(read_key_test)),
-    Source("pci_list", r"\blspci\b", _text(read_pci_list)),
-    Source("ibstat", r"\bibstat\b", _text(read_ibstat)),
-    Source("ibdev2netdev", r"\bibdev2netdev\b", _text(read_ibdev2netdev)),
-    Source("infiniband_class", r"/sys/class/infiniband", _text(read_infiniband_class)),
+    Source("capability", r"/proc/driver/nvidia/capabilities/", text_only(read_capability)),
+    Source("minors", r"/proc/driver/nvidia-caps/\S+-minors", text_only(read_minors)),
+    Source("proc_devices", r"/proc/devices", text_only(read_proc_devices)),
+    Source("device_nodes", r"\bls -\w*l\w*( -\S+)* /dev/", text_only(read_device_nodes)),
+    Source("modules", r"/proc/modules|\blsmod\b", text_only(read_module_list)),
+    Source("modules_in_use", r"\brmmod\b|\bmodprobe (-r|--remove)", text_only(read_modules_in_use)),
+    Source("dkms_status", r"\bdkms status\b", text_only(read_dkms_status)),
+    Source("modinfo", r"\bmodinfo\b", text_only(read_modinfo)),
+    Source("efi_variable", r"/efivars/(SecureBoot|SetupMode)-", text_only(read_efi_variable)),
+    Source("sb_state", r"\bmokutil --sb-state", text_only(read_sb_state)),
+    Source("enrolled_keys", r"\bmokutil (--list-(enrolled|new)|-[lN]\b)", text_only(read_enrolled_keys)),
+    Source("key_test", r"\bmokutil (--test-key|-t\b)", text_only(read_key_test)),
+    Source("pci_list", r"\blspci\b", text_only(read_pci_list)),
+    Source("ibstat", r"\bibstat\b", text_only(read_ibstat)),
+    Source("ibdev2netdev", r"\bibdev2netdev\b", text_only(read_ibdev2netdev)),
+    Source("infiniband_class", r"/sys/class/infiniband", text_only(read_infiniband_class)),
+    # GPU tools, fabric, containers, cluster.
+    *TOOL_SOURCES,
     # Logs of the whole host come last: a text of a tool may have one behind it.
     Source(
         "kernel_log",
-        r"\b(dmesg|syslog|insmod|modprobe|nvidia-persistenced)\b|/dev/kmsg|journalctl -k|/var/log/(messages|kern\.log)",
+        r"\b(dmesg|insmod|modprobe|nvidia-persistenced)\b|/dev/kmsg|journalctl -k|/var/log/kern\.log",
         read_kernel_log,
     ),
-    # GPU tools, fabric, containers, cluster.
+    Source("host_log", r"\b(syslog|journalctl)\b|/var/log/messages", read_host_log),
 )
 
 
@@ -88,11 +71,12 @@ def read_output(source: str, text: str) -> Found:
     """What ``text`` says, which ``source`` printed or holds: ``{"kind": ..., ...}``, further keys as the reader says.
 
     ``source``: ``dkms status``, ``/proc/driver/nvidia/version``, ``apt-get install nvidia-open (rc 100)`` ... An exit
-    status in it becomes ``rc``. Any text is read, also a cut or empty one. Raises ValueError for an unknown source.
+    status in it is ``rc``; without one that is the status which a message goes with. Any text is read, also a cut or
+    empty one. Raises ValueError for an unknown source.
     """
     found = next((s for s in SOURCES if re.search(s.pattern, source)), None)
     if found is None:
         raise ValueError(f"no reader for texts of {source!r}")
     status = RC.search(source)
     told = {"rc": int(status.group(1))} if status else {}
-    return {"kind": found.kind, **told, **found.read(plain(text), source)}
+    return {"kind": found.kind, **found.read(plain(text), source), **told}

@@ -1,0 +1,45 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads a configuration of CRI-O: a file, a drop-in, or ``crio status config``. Private to this collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..._plan.engine import lookup
+from .documents import parse_toml
+
+NVIDIA = "nvidia"
+
+
+def read_crio_config(text: str) -> dict[str, Any]:
+    """What the configuration says of GPUs.
+
+    ``valid_toml``, else ``error`` and ``error_line``. ``handlers``: name -> program; ``nvidia_runtime``,
+    ``nvidia_binary``, ``default_runtime`` (None: not said); ``cdi_spec_dirs`` (None: not said, /etc/cdi and
+    /var/run/cdi; CDI is always on); ``hooks_dir``: where OCI hooks are read from, the way before CDI.
+    """
+    parsed = parse_toml(text)
+    crio = lookup(dict(parsed.table), "crio")
+    crio = crio if isinstance(crio, dict) else {}
+    runtimes = lookup(crio, "runtime", "runtimes")
+    handlers = {
+        name: str(entry.get("runtime_path") or "")
+        for name, entry in (runtimes.items() if isinstance(runtimes, dict) else ())
+        if isinstance(entry, Mapping)
+    }
+    ours = NVIDIA if NVIDIA in handlers else next((n for n, p in handlers.items() if NVIDIA in p), None)
+    default = lookup(crio, "runtime", "default_runtime")
+    return {
+        "valid_toml": parsed.error is None,
+        "error": parsed.error,
+        "error_line": parsed.error_line,
+        "handlers": handlers,
+        "nvidia_runtime": ours is not None,
+        "nvidia_binary": handlers.get(ours or "") or None,
+        "default_runtime": default if isinstance(default, str) else None,
+        "cdi_spec_dirs": lookup(crio, "runtime", "cdi_spec_dirs"),
+        "hooks_dir": lookup(crio, "runtime", "hooks_dir"),
+    }
