@@ -173,6 +173,13 @@ def _lab_options(verb: argparse.ArgumentParser) -> None:
         "--hosts", nargs="+", metavar="NAME=SUITE:PROFILE", help="default: gpu1=bookworm:h100x2 gpu2=trixie:a100x2"
     )
     up.add_argument("--no-cluster", action="store_true", help="hosts without Kubernetes")
+    up.add_argument(
+        "--kwok",
+        nargs="+",
+        default=[],
+        metavar="COUNT:PROFILE",
+        help="nodes that only the API server knows, as 1000:h100x8 or 10:a100x2,mig=all-balanced,wrong=1",
+    )
     actions.add_parser("profiles", help="what --hosts takes: suites, GPU profiles, models")
     for name, summary in LAB_ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=f"{summary}.")

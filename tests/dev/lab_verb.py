@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from lab import fleet, labs, proving, suites
 from lab.cluster import programs
+from lab.cluster.kwok import Kwok
+from lab.cluster.kwok_nodes import KwokGroup, make_nodes
 from lab.disk import FRESH
 from lab.fleet import DEFAULT_HOSTS, HostSpec, bring_up
 from lab.host import Host
@@ -51,10 +53,16 @@ def run(options: argparse.Namespace) -> int:
 def up(options: argparse.Namespace) -> int:
     """Starts a lab with its hosts; removes it again when that fails or is interrupted."""
     specs = [HostSpec.parse(text) for text in options.hosts or DEFAULT_HOSTS]
+    groups = [KwokGroup.parse(text) for text in options.kwok]
+    if groups and options.no_cluster:
+        raise machine.Unfit("--kwok needs a cluster: leave out --no-cluster")
     lab = Lab.start(detached=True)
     try:
         bring_up(lab, specs, cluster=not options.no_cluster)
         proving.write_variables(lab, own=None if not options.hosts else {})
+        if groups:
+            strategy = str(proving.COMMON["gpu_fleet_mig_strategy"])
+            Kwok(proving.plane_of(lab), make_nodes(groups, mig_strategy=strategy)).start()
     except BaseException:
         lab.stop()
         raise

@@ -71,6 +71,27 @@ def requests_by_verb(log: Path, since: int = 0, *, user: str = "", agent: str = 
     return Counter(r.verb for r in found if (not user or r.user == user) and agent in r.agent)
 
 
+def kinds(found: Iterable[Request]) -> Counter[tuple[str, str]]:
+    """Counts by verb and resource: `kinds(found)["list", "nodes"]`."""
+    return Counter((r.verb, r.resource) for r in found)
+
+
+def objects(found: Iterable[Request], verb: str, resource: str) -> Counter[str]:
+    """How often each object met a verb, by name: the most patches that one node got is `max(...values())`."""
+    return Counter(r.name for r in found if (r.verb, r.resource) == (verb, resource))
+
+
+def said(found: Iterable[Request]) -> str:
+    """One sentence for people: `7 list (3 nodes, 2 pods, 2 daemonsets), 4 get (4 pods/log), 0 writes`."""
+    seen = [r for r in found if r.resource.split("/")[0] not in NO_OBJECTS]
+    parts = []
+    for verb, number in sorted(Counter(r.verb for r in seen).items(), key=lambda row: (row[0] in WRITES, -row[1])):
+        resources = Counter(r.resource or "discovery" for r in seen if r.verb == verb).most_common()
+        parts.append(f"{number} {verb} ({', '.join(f'{count} {name}' for name, count in resources)})")
+    refused = sum(r.code >= 400 for r in seen)
+    return ", ".join([*parts, f"{len(writes(seen))} writes", *([f"{refused} refused"] if refused else [])])
+
+
 def writes(found: Iterable[Request]) -> list[Request]:
     """Those that changed an object and were not refused."""
     return [r for r in found if r.verb in WRITES and r.code < 400 and r.resource.split("/")[0] not in NO_OBJECTS]

@@ -8,8 +8,6 @@ Everything lies below `<lab folder>/cluster`: `admin.kubeconfig`, `audit.log`, `
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import time
 from collections import Counter
@@ -20,9 +18,10 @@ from dev.progress import CommandFailed, step, tail
 from lab import processes
 from lab.cluster import audit, components, pki
 from lab.cluster.programs import program
+from lab.cluster.spawned import STOP_SECONDS, end
 from lab.lab import Lab
 
-READY_SECONDS, STOP_SECONDS = 60, 10
+READY_SECONDS = 60
 # In the order in which they are stopped.
 COMPONENTS = ("kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd")
 
@@ -61,7 +60,7 @@ class ControlPlane:
         """Ends the components by their pids; no error when they do not run."""
         for name in COMPONENTS:
             for pid in self.pids(name):
-                _end(processes.identity(pid))
+                end(processes.identity(pid))
             if name in self._started:
                 self._started.pop(name).wait(STOP_SECONDS)
 
@@ -122,13 +121,3 @@ def route_pods(lab: Lab, routes: Sequence[tuple[str, str]]) -> None:
     lab.run(["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"])
     for network, address in routes:
         lab.run(["ip", "route", "replace", network, "via", address])
-
-
-def _end(who: processes.Identity) -> None:
-    """SIGTERM, after 10 s SIGKILL."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if processes.alive(who):
-            os.kill(who.pid, number)
-        deadline = time.monotonic() + STOP_SECONDS
-        while processes.alive(who) and time.monotonic() < deadline:
-            time.sleep(0.05)

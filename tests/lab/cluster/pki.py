@@ -44,8 +44,8 @@ def make_node(paths: Paths, node: str, address: str) -> Path:
     return folder
 
 
-def write_kubeconfig(paths: Paths, path: Path, user: str, *, group: str = "") -> None:
-    """A kubeconfig with a new client certificate of `user`."""
+def write_kubeconfig(paths: Paths, path: Path, user: str, *, group: str = "", port: int = PORT) -> None:
+    """A kubeconfig with a new client certificate of `user`; `port`: the API server's, or that of a proxy before it."""
     ca = certs.Pair.read(paths.pki, "ca")
-    content = certs.kubeconfig(f"https://{paths.address}:{PORT}", ca, certs.client(ca, user, group=group))
+    content = certs.kubeconfig(f"https://{paths.address}:{port}", ca, certs.client(ca, user, group=group))
     certs.write_private(path, content.encode())

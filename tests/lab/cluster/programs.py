@@ -24,6 +24,7 @@ GO_MODULES = Path(__file__).resolve().parent / "go"
 STRIP = "-s -w"
 KUBERNETES_VERSION, ETCD_VERSION = "v1.37.2", "v3.7.3"
 CONTAINERD_VERSION, CRICTL_VERSION = "v2.4.2", "v1.37.0"
+KWOK_VERSION = "v0.8.0"
 TOOLKIT_VERSION, DEVICE_PLUGIN_VERSION = "v1.20.2", "v0.18.0"
 
 _TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
@@ -103,6 +104,13 @@ PROGRAMS = (
         "sigs.k8s.io/cri-tools/cmd/crictl",
         cgo=False,
         ldflags=f"{STRIP} -X sigs.k8s.io/cri-tools/pkg/version.Version={CRICTL_VERSION}",
+    ),
+    Program(
+        "kwok",
+        "kwok",
+        "sigs.k8s.io/kwok/cmd/kwok",
+        cgo=False,
+        ldflags=f"{STRIP} -X sigs.k8s.io/kwok/pkg/consts.Version={KWOK_VERSION}",
     ),
     _device_plugin("nvidia-device-plugin"),
     _device_plugin("gpu-feature-discovery"),

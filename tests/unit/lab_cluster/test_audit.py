@@ -93,3 +93,18 @@ def test_writes_are_those_that_changed_an_object(log: Path) -> None:
 
 def test_the_table_counts_by_verb_resource_and_agent(log: Path) -> None:
     assert audit.table(audit.requests(log))[("patch", "nodes/status", "OpenAPI-Generator/37.0.2/python")] == 1
+
+
+def test_counts_by_kind_and_by_object(log: Path) -> None:
+    found = audit.requests(log)
+    assert audit.kinds(found)["list", "pods"] == 1
+    assert audit.objects(found, "patch", "nodes/status") == {"a": 1}
+
+
+def test_a_run_is_said_in_one_sentence(log: Path) -> None:
+    said = audit.said(audit.requests(log))
+    assert said == "1 list (1 pods), 1 get (1 pods), 2 patch (1 nodes/status, 1 daemonsets), 1 writes, 1 refused"
+
+
+def test_a_run_without_requests_made_0_writes() -> None:
+    assert audit.said([]) == "0 writes"

@@ -25,6 +25,7 @@ def test_the_module_names_every_program(row: programs.Program) -> None:
         ("kubernetes", "go.etcd.io/etcd/server/v3", programs.ETCD_VERSION),
         ("containerd", "github.com/containerd/containerd/v2", programs.CONTAINERD_VERSION),
         ("crictl", "sigs.k8s.io/cri-tools", programs.CRICTL_VERSION),
+        ("kwok", "sigs.k8s.io/kwok", programs.KWOK_VERSION),
         ("toolkit", "github.com/NVIDIA/nvidia-container-toolkit", programs.TOOLKIT_VERSION),
         ("device_plugin", "github.com/NVIDIA/k8s-device-plugin", programs.DEVICE_PLUGIN_VERSION),
     ],
