@@ -46,6 +46,24 @@ def _in_order_of(case: Case, key: str, names: list[str]) -> list[str]:
     return sorted(names, key=lambda n: order.index(n) if n in order else len(order))
 
 
+def _apt_error(found: Found, case: Case) -> Found:
+    return {"repo": (found.get("url") or "").partition("/compute/")[2] or None}
+
+
+def _dpkg_list(found: Found, case: Case) -> Found:
+    twice = found["same_name_twice"]
+    archs = [p["architecture"] for p in found["packages"] if twice and p["name"] == twice[0]]
+    return {
+        "same_name_twice": f"{twice[0]} ({' and '.join(archs)})" if twice else None,
+        "transitional": found["transitional"][0] if found["transitional"] else None,
+        "unusable_for_parsing": "use dpkg-query -W" if found["names_truncated"] else None,
+    }
+
+
+def _module_streams(found: Found, case: Case) -> Found:
+    return {f"has_{name}": True for name in found["names"]}
+
+
 def _driver_banner(found: Found, case: Case) -> Found:
     return {"gcc_not_driver": found["gcc"], "two_part": (found["driver"] or "").count(".") == 1}
 
@@ -124,12 +142,15 @@ def _kernel_log(found: Found, case: Case) -> Found:
 
 
 VIEWS: dict[str, View] = {
+    "apt_error": _apt_error,
     "dkms_status": _dkms,
+    "dpkg_list": _dpkg_list,
     "driver_banner": _driver_banner,
     "driver_params": _driver_params,
     "infiniband_class": _infiniband_class,
     "kernel_log": _kernel_log,
     "minors": _minors,
+    "module_streams": _module_streams,
     "modules": _modules,
     "pci_list": _pci_list,
     "proc_devices": _proc_devices,

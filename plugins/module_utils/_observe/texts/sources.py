@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import re
 
+from .apt_errors import read_apt_errors
+from .apt_policy import read_apt_policy
 from .capability import read_capability, read_minors
 from .device_nodes import read_device_nodes
 from .dkms import read_dkms_status
+from .dnf import read_dnf_errors, read_module_streams, read_nvidia_plugin
+from .dpkg_list import read_dpkg_list
 from .driver_banner import read_driver_banner
 from .driver_params import read_driver_params
 from .gpu_information import read_gpu_information, read_gpu_numa_status, read_gpu_power
@@ -24,6 +28,7 @@ from .module_list import read_module_list, read_modules_in_use
 from .pci_list import read_pci_list
 from .plain import plain
 from .proc_devices import read_proc_devices
+from .rpm_list import read_rpm_list
 from .secure_boot import read_efi_variable, read_enrolled_keys, read_key_test, read_sb_state
 from .source import Found, Source, text_only
 from .tool_sources import TOOL_SOURCES
@@ -55,6 +60,13 @@ SOURCES = (
     Source("ibstat", r"\bibstat\b", text_only(read_ibstat)),
     Source("ibdev2netdev", r"\bibdev2netdev\b", text_only(read_ibdev2netdev)),
     Source("infiniband_class", r"/sys/class/infiniband", text_only(read_infiniband_class)),
+    Source("apt_policy", r"\bapt(-cache)? policy\b", text_only(read_apt_policy)),
+    Source("dpkg_list", r"\bdpkg -l\b|\bdpkg-query\b", text_only(read_dpkg_list)),
+    Source("rpm_list", r"\brpm -q", text_only(read_rpm_list)),
+    Source("module_streams", r"\b(dnf|yum) module list\b", text_only(read_module_streams)),
+    Source("nvidia_plugin", r"\bdnf nvidia-plugin\b", text_only(read_nvidia_plugin)),
+    Source("apt_error", r"\bapt(-get)? |\bansible\.builtin\.apt\b|\bdpkg --configure\b", read_apt_errors),
+    Source("dnf_error", r"\b(dnf5?|yum|microdnf|tdnf) |\bansible\.builtin\.(dnf5?|yum)\b", read_dnf_errors),
     # GPU tools, fabric, containers, cluster.
     *TOOL_SOURCES,
     # Logs of the whole host come last: a text of a tool may have one behind it.
