@@ -17,7 +17,7 @@ static const struct {
 #define X(name, ...) {"nvml" #name, offsetof(struct nvml_api, name)},
     NVML_FUNCTIONS(X)
 #undef X
-    {"simhwDeviceReset", offsetof(struct nvml_api, Reset)}};
+        {"simhwDeviceReset", offsetof(struct nvml_api, Reset)}};
 
 /* Stands for each function that this library does not have, whatever its arguments. */
 static nvmlReturn_t not_found(void)
@@ -25,16 +25,22 @@ static nvmlReturn_t not_found(void)
     return NVML_ERROR_FUNCTION_NOT_FOUND;
 }
 
+static const char *no_words(nvmlReturn_t code)
+{
+    (void)code;
+    return "Unknown Error";
+}
+
 int nvml_open(void)
 {
     void *library = dlopen("libnvidia-ml.so.1", RTLD_LAZY);
-    if (!library)
-        return -1;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *function = dlsym(library, functions[i].symbol);
+        void *function = library ? dlsym(library, functions[i].symbol) : 0;
         *(void **)((char *)&nvml + functions[i].offset) = function ? function : (void *)not_found;
     }
-    return 0;
+    if ((void *)nvml.ErrorString == (void *)not_found)
+        nvml.ErrorString = no_words;
+    return library ? 0 : -1;
 }
 
 int nvml_library_version(char *version, size_t size)

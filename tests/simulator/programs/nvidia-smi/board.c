@@ -103,8 +103,8 @@ void get_brand(struct value *v, nvmlDevice_t gpu, int which)
 
 void get_architecture(struct value *v, nvmlDevice_t gpu, int which)
 {
-    static const char *const names[] = {"Unknown", "Unknown", "Kepler", "Maxwell",      "Pascal",
-                                        "Volta",   "Turing",  "Ampere", "Ada Lovelace", "Hopper",
+    static const char *const names[] = {"Unknown",   "Unknown", "Kepler",  "Maxwell",      "Pascal",
+                                        "Volta",     "Turing",  "Ampere",  "Ada Lovelace", "Hopper",
                                         "Blackwell", "Unknown", "Unknown", "Rubin"};
     unsigned architecture = 0;
     (void)which;
@@ -196,8 +196,8 @@ void get_virtualization(struct value *v, nvmlDevice_t gpu, int which)
 
 void get_recovery_action(struct value *v, nvmlDevice_t gpu, int which)
 {
-    static const char *const names[] = {"None",  "Reset",           "Reboot",    "Drain P2P", "Drain and Reset",
-                                        "Recover IMEX Domain", "Bus Reset", "System Reboot"};
+    static const char *const names[] = {
+        "None", "Reset", "Reboot", "Drain P2P", "Drain and Reset", "Recover IMEX Domain", "Bus Reset", "System Reboot"};
     nvmlFieldValue_t field;
     (void)which;
     nvmlReturn_t code = field_of(gpu, 230, 0, &field);
@@ -261,10 +261,11 @@ static void put_platform(struct value *v, const nvmlPlatformInfo_v2_t *info, int
         value_set(v, 0, "0x%016llx", guid);
         break;
     default:
-        value_set(v, 0, "%u", which == PLATFORM_SLOT   ? info->slotNumber
-                              : which == PLATFORM_TRAY ? info->trayIndex
-                              : which == PLATFORM_HOST ? info->hostId
-                                                       : info->moduleId);
+        value_set(v, 0, "%u",
+                  which == PLATFORM_SLOT   ? info->slotNumber
+                  : which == PLATFORM_TRAY ? info->trayIndex
+                  : which == PLATFORM_HOST ? info->hostId
+                                           : info->moduleId);
     }
 }
 

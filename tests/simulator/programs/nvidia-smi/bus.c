@@ -1,7 +1,7 @@
 /* PCI and memory. */
 #include "properties.h"
 
-/* NVML gives the classes in a later structure, which older libraries lack: a board is a display controller, 3D or VGA. */
+/* The classes are in a later structure than the rest, which older libraries lack. */
 static nvmlReturn_t read_classes(nvmlDevice_t gpu, int which, unsigned *number)
 {
     nvmlPciInfoExt_v1_t pci = {0};

@@ -54,18 +54,19 @@ static void warn_of_persistence(nvmlDevice_t gpu, const char *bus)
 {
     unsigned on = 0;
     if (!nvml.DeviceGetPersistenceMode(gpu, &on) && !on)
-        printf("\nWarning: persistence mode is disabled on device %s. See the Known Issues section of the nvidia-smi(1) man "
-               "page for more information. Run with [--help | -h] switch to get more information on how to enable "
-               "persistence mode.\n",
+        printf("\nWarning: persistence mode is disabled on device %s. See the Known Issues section of the "
+               "nvidia-smi(1) man page for more information. Run with [--help | -h] switch to get more information on "
+               "how to enable persistence mode.\n",
                bus);
 }
 
 static void explain_use(unsigned failed)
 {
-    printf("\n%u %s currently being used by one or more other processes (e.g., Fabric Manager, CUDA application, graphics "
-           "application such as an X server, or a monitoring application such as another instance of nvidia-smi). Please first "
-           "kill all processes using %s and all compute applications running in the system.\n",
-           failed, failed == 1 ? "device is" : "devices are", failed == 1 ? "this device" : "these devices");
+    printf(
+        "\n%u %s currently being used by one or more other processes (e.g., Fabric Manager, CUDA application, graphics "
+        "application such as an X server, or a monitoring application such as another instance of nvidia-smi). Please "
+        "first kill all processes using %s and all compute applications running in the system.\n",
+        failed, failed == 1 ? "device is" : "devices are", failed == 1 ? "this device" : "these devices");
 }
 
 int smi_reset(const struct request *request, const struct selection *gpus)
@@ -208,7 +209,8 @@ static int limit_power(nvmlDevice_t gpu, unsigned milliwatts)
     bus_of(gpu, bus);
     nvmlReturn_t code = nvml.DeviceGetPowerManagementLimitConstraints(gpu, &low, &high);
     if (!code && (milliwatts < low || milliwatts > high)) {
-        printf("Provided power limit %.2f W is not a valid power limit which should be between %.2f W and %.2f W for GPU %s\n",
+        printf("Provided power limit %.2f W is not a valid power limit which should be between %.2f W and %.2f W for "
+               "GPU %s\n",
                milliwatts / 1e3, low / 1e3, high / 1e3, bus);
         return end_early(NVML_ERROR_INVALID_ARGUMENT);
     }
@@ -247,10 +249,12 @@ static void explain_pending(unsigned mode, const char *bus, nvmlReturn_t status)
     printf("Warning: MIG mode is in pending %s state for GPU %s:%s\n", mode ? "enable" : "disable", bus,
            nvml.ErrorString(status));
     if (status == NVML_ERROR_IN_USE)
-        printf("%s is currently being used by one or more other processes (e.g. CUDA application or a monitoring application "
-               "such as another instance of nvidia-smi). Please first kill all processes using the device and retry the "
-               "command or reboot the system to make MIG mode effective.\n",
-               bus);
+        printf(
+            "%s is currently being used by one or more other processes (e.g. CUDA application or a monitoring "
+            "application "
+            "such as another instance of nvidia-smi). Please first kill all processes using the device and retry the "
+            "command or reboot the system to make MIG mode effective.\n",
+            bus);
     else
         printf("Reboot the system or try nvidia-smi --gpu-reset to make MIG mode effective on GPU %s\n", bus);
 }

@@ -62,8 +62,8 @@ static void put_health(struct value *v, const nvmlGpuFabricInfo_v3_t *info, int 
 
 static void put_cluster(struct value *v, const unsigned char *u)
 {
-    value_set(v, 0, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4], u[5],
-              u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
+    value_set(v, 0, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3],
+              u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 }
 
 void get_fabric(struct value *v, nvmlDevice_t gpu, int which)

@@ -12,8 +12,7 @@ static void list_mig(nvmlDevice_t mig, unsigned index, void *context)
     printf("  MIG %-11s Device %2u: (UUID: %s)\n", profile ? profile + 4 : name, index, uuid);
 }
 
-/* The head of -L and of nvlink -s. */
-static int list_one(const struct selection *gpus, unsigned i)
+int print_gpu(const struct selection *gpus, unsigned i)
 {
     char name[96], uuid[96];
     nvmlReturn_t code = nvml.DeviceGetName(gpus->gpu[i], name, sizeof name);
@@ -31,7 +30,7 @@ int smi_list(const struct request *request, const struct selection *gpus)
     int failed = 0;
     (void)request;
     for (unsigned i = 0; i < gpus->count; i++) {
-        int code = list_one(gpus, i);
+        int code = print_gpu(gpus, i);
         failed = failed ? failed : code;
         each_mig(gpus->gpu[i], list_mig, 0);
     }

@@ -227,8 +227,9 @@ static void write_versions(struct writer *writer)
 static void write_head(struct writer *writer)
 {
     if (writer->xml) {
-        printf("<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v%d.dtd\">\n<nvidia_smi_log>\n",
-               since(R580) ? 13 : 12);
+        printf(
+            "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v%d.dtd\">\n<nvidia_smi_log>\n",
+            since(R580) ? 13 : 12);
         printf("\t<timestamp>");
         print_timestamp(stdout, "</timestamp>\n");
     } else {

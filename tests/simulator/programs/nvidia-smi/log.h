@@ -39,7 +39,7 @@ struct writer {
 
 struct row {
     int depth;
-    const char *label, *tag; /* NULL: not in this form of output */
+    const char *label, *tag;  /* NULL: not in this form of output */
     struct property property; /* without a getter: the head of a section */
     unsigned first, until;    /* branches, as for since() */
     unsigned display;

@@ -23,7 +23,8 @@ static void write_property(struct writer *writer, nvmlDevice_t gpu, int depth, c
 {
     struct value value;
     property.get(&value, gpu, property.which);
-    write_leaf(writer, depth, label, tag, "%s%s", value_text(&value), value.code || !property.unit ? "" : property.unit);
+    write_leaf(writer, depth, label, tag, "%s%s", value_text(&value),
+               value.code || !property.unit ? "" : property.unit);
 }
 
 static void write_mig_memory(struct writer *writer, nvmlDevice_t mig, int depth)
@@ -32,7 +33,8 @@ static void write_mig_memory(struct writer *writer, nvmlDevice_t mig, int depth)
     int shared = since(R590);
     write_section(writer, depth, shared ? "Shared FB Memory Usage" : "FB Memory Usage", "fb_memory_usage");
     write_property(writer, mig, depth + 1, "Total", "total", (struct property){get_memory, MEMORY_TOTAL, unit});
-    write_property(writer, mig, depth + 1, "Reserved", "reserved", (struct property){get_memory, MEMORY_RESERVED, unit});
+    write_property(writer, mig, depth + 1, "Reserved", "reserved",
+                   (struct property){get_memory, MEMORY_RESERVED, unit});
     write_property(writer, mig, depth + 1, "Used", "used", (struct property){get_memory, MEMORY_USED, unit});
     write_property(writer, mig, depth + 1, "Free", "free", (struct property){get_memory, MEMORY_FREE, unit});
     write_section(writer, depth, shared ? "Shared BAR1 Memory" : "BAR1 Memory", "bar1_memory_usage");
@@ -179,7 +181,15 @@ void emit_supported_clocks(struct writer *writer, nvmlDevice_t gpu, int depth)
 }
 
 /* Kinds of nvmlSamplingType_t. */
-enum { SAMPLES_POWER, SAMPLES_GPU, SAMPLES_MEMORY, SAMPLES_ENCODER, SAMPLES_DECODER, SAMPLES_SM_CLOCK, SAMPLES_MEMORY_CLOCK };
+enum {
+    SAMPLES_POWER,
+    SAMPLES_GPU,
+    SAMPLES_MEMORY,
+    SAMPLES_ENCODER,
+    SAMPLES_DECODER,
+    SAMPLES_SM_CLOCK,
+    SAMPLES_MEMORY_CLOCK
+};
 
 struct statistics {
     double seconds, low, high, average;
@@ -195,7 +205,8 @@ static nvmlReturn_t measure(nvmlDevice_t gpu, unsigned kind, struct statistics *
         return code;
     if (!count)
         return NVML_ERROR_NOT_FOUND;
-    *s = (struct statistics){(samples[count - 1].timeStamp - samples[0].timeStamp) / 1e6, samples[0].value.uiVal, 0, 0, count};
+    *s = (struct statistics){(samples[count - 1].timeStamp - samples[0].timeStamp) / 1e6, samples[0].value.uiVal, 0, 0,
+                             count};
     for (unsigned i = 0; i < count; i++) {
         double value = samples[i].value.uiVal;
         s->low = value < s->low ? value : s->low;

@@ -5,7 +5,7 @@
 #include "log.h"
 
 #define SECTION(deep, text, xml, ...) {.depth = deep, .label = text, .tag = xml, __VA_ARGS__}
-#define ROW(deep, text, xml, function, kind, ...)                                                                        \
+#define ROW(deep, text, xml, function, kind, ...)                                                                      \
     {.depth = deep, .label = text, .tag = xml, .property = {.get = function, .which = kind}, __VA_ARGS__}
 #define PART(text, xml, function, ...) {.depth = 1, .label = text, .tag = xml, .emit = function, __VA_ARGS__}
 #define UNIT(text) .property.unit = text
@@ -26,8 +26,8 @@ const struct row log_rows[] = {
     ROW(2, "Pending", "pending_mig", get_mig_mode, PENDING),
     PART("MIG Device", "mig_devices", emit_mig_devices),
     ROW(1, "Accounting Mode", "accounting_mode", get_switch, CALL(DeviceGetAccountingMode), .display = D_ACCOUNTING),
-    ROW(1, "Accounting Mode Buffer Size", "accounting_mode_buffer_size", get_number, CALL(DeviceGetAccountingBufferSize),
-        .display = D_ACCOUNTING),
+    ROW(1, "Accounting Mode Buffer Size", "accounting_mode_buffer_size", get_number,
+        CALL(DeviceGetAccountingBufferSize), .display = D_ACCOUNTING),
     SECTION(1, "Driver Model", "driver_model"),
     NONE(2, "Current", "current_dm"),
     NONE(2, "Pending", "pending_dm"),
@@ -116,7 +116,8 @@ const struct row log_rows[] = {
     REASON(2, "Sync Boost", "clocks_event_reason_sync_boost", 0x10),
     REASON(2, "SW Thermal Slowdown", "clocks_event_reason_sw_thermal_slowdown", 0x20),
     REASON(2, "Display Clock Setting", "clocks_event_reason_display_clocks_setting", 0x100),
-    SECTION(1, "Clocks Event Reasons Counters", "clocks_event_reasons_counters", .first = R580, .display = D_PERFORMANCE),
+    SECTION(1, "Clocks Event Reasons Counters", "clocks_event_reasons_counters", .first = R580,
+            .display = D_PERFORMANCE),
     ROW(2, "SW Power Capping", "clocks_event_reasons_counters_sw_power_cap", get_reason_time, 74, UNIT(" us")),
     ROW(2, "Sync Boost", "clocks_event_reasons_counters_sync_boost", get_reason_time, 76, UNIT(" us")),
     ROW(2, "SW Thermal Slowdown", "clocks_event_reasons_counters_sw_therm_slowdown", get_reason_time, 269, UNIT(" us")),
@@ -175,7 +176,8 @@ const struct row log_rows[] = {
     ROW(3, "DRAM Correctable", "dram_correctable", get_ecc_location, ECC(0, 1, ECC_DRAM)),
     ROW(3, "DRAM Uncorrectable", "dram_uncorrectable", get_ecc_location, ECC(1, 1, ECC_DRAM)),
     ROW(3, "SRAM Threshold Exceeded", "sram_threshold_exceeded", get_sram, SRAM_THRESHOLD),
-    SECTION(2, "Aggregate Uncorrectable SRAM Sources", "aggregate_uncorrectable_sram_sources", .condition = SRAM_DETAILS),
+    SECTION(2, "Aggregate Uncorrectable SRAM Sources", "aggregate_uncorrectable_sram_sources",
+            .condition = SRAM_DETAILS),
     ROW(3, "SRAM L2", "sram_l2", get_sram, SRAM_L2),
     ROW(3, "SRAM SM", "sram_sm", get_sram, SRAM_SM),
     ROW(3, "SRAM Microcontroller", "sram_microcontroller", get_sram, SRAM_MCU),
@@ -183,7 +185,8 @@ const struct row log_rows[] = {
     ROW(3, "SRAM Other", "sram_other", get_sram, SRAM_OTHER),
     ROW(2, "Channel Repair Pending", "channel_repair_pending", get_repair, REPAIR_CHANNEL, .first = R580,
         .condition = SRAM_DETAILS),
-    ROW(2, "TPC Repair Pending", "tpc_repair_pending", get_repair, REPAIR_TPC, .first = R580, .condition = SRAM_DETAILS),
+    ROW(2, "TPC Repair Pending", "tpc_repair_pending", get_repair, REPAIR_TPC, .first = R580,
+        .condition = SRAM_DETAILS),
     ROW(2, "Unrepairable Memory", "unrepairable_memory", get_unrepairable, 0, .first = R580, .condition = SRAM_DETAILS),
     SECTION(2, "Volatile", "volatile", .condition = SRAM_TOTALS),
     ROW(3, "SRAM Correctable", "sram_correctable", get_ecc_location, ECC(0, 0, ECC_SRAM)),
@@ -221,7 +224,8 @@ const struct row log_rows[] = {
     PART(0, "retired_pages", emit_retired_pages),
     SECTION(1, "Remapped Rows", "remapped_rows", .property.get = get_remapped, .display = D_ROW_REMAPPER),
     ROW(2, "Correctable Error", "remapped_row_corr", get_remapped, REMAPPED_CORRECTABLE),
-    ROW(2, "Inactive Correctable Error", "remapped_row_corr_inactive", get_remapped_inactive, 0, .first = R595_AND_580_173),
+    ROW(2, "Inactive Correctable Error", "remapped_row_corr_inactive", get_remapped_inactive, 0,
+        .first = R595_AND_580_173),
     ROW(2, "Uncorrectable Error", "remapped_row_unc", get_remapped, REMAPPED_UNCORRECTABLE),
     ROW(2, "Inactive Uncorrectable Error", "remapped_row_unc_inactive", get_remapped_inactive, 1,
         .first = R595_AND_580_173),
@@ -250,9 +254,11 @@ const struct row log_rows[] = {
            "GPU Max Operating T.Limit Temp Specification", R610, 0),
     ROW(2, "GPU Shutdown Temp", "gpu_temp_max_threshold", get_threshold, 0, UNIT(" C"), .condition = LIMIT_DEGREES),
     ROW(2, "GPU Slowdown Temp", "gpu_temp_slow_threshold", get_threshold, 1, UNIT(" C"), .condition = LIMIT_DEGREES),
-    ROW(2, "GPU Max Operating Temp", "gpu_temp_max_gpu_threshold", get_threshold, 3, UNIT(" C"), .condition = LIMIT_DEGREES),
+    ROW(2, "GPU Max Operating Temp", "gpu_temp_max_gpu_threshold", get_threshold, 3, UNIT(" C"),
+        .condition = LIMIT_DEGREES),
     ROW(2, "GPU Target Temperature", "gpu_target_temperature", get_threshold, 5, UNIT(" C"), .until = R610),
-    ROW(2, "GPU Target Temperature Specification", "gpu_target_temperature", get_threshold, 5, UNIT(" C"), .first = R610),
+    ROW(2, "GPU Target Temperature Specification", "gpu_target_temperature", get_threshold, 5, UNIT(" C"),
+        .first = R610),
     ROW(2, "Memory Current Temp", "memory_temp", get_memory_temperature, 0, UNIT(" C")),
     ROW(2, "Memory Max Operating T.Limit Temp", "gpu_temp_max_mem_tlimit_threshold", get_threshold, 195, UNIT(" C"),
         .condition = LIMIT_MARGINS, .until = R610),
@@ -260,11 +266,12 @@ const struct row log_rows[] = {
         UNIT(" C"), .condition = LIMIT_MARGINS, .first = R610),
     ROW(2, "Memory Max Operating Temp", "gpu_temp_max_mem_threshold", get_threshold, 2, UNIT(" C"),
         .condition = LIMIT_DEGREES),
-    SECTION(1, "Supported GPU Target Temp", "supported_gpu_target_temp", .display = D_SUPPORTED_GPU_TARGET_TEMP | D_ALONE),
+    SECTION(1, "Supported GPU Target Temp", "supported_gpu_target_temp",
+            .display = D_SUPPORTED_GPU_TARGET_TEMP | D_ALONE),
     ROW(2, "GPU Target Temp Min", "gpu_target_temp_min", get_threshold, 4, UNIT(" C")),
     ROW(2, "GPU Target Temp Max", "gpu_target_temp_max", get_threshold, 6, UNIT(" C")),
 
-#define WATTS(deep, text, xml, field, scope, ...)                                                                        \
+#define WATTS(deep, text, xml, field, scope, ...)                                                                      \
     ROW(deep, text, xml, get_power, POWER_READING(field, scope), UNIT(" W"), __VA_ARGS__)
 #define LIMIT_WATTS(deep, text, xml, call) ROW(deep, text, xml, get_milliwatts, CALL(call), UNIT(" W"))
     SECTION(1, "GPU Power Readings", "gpu_power_readings", .display = D_POWER),

@@ -10,8 +10,8 @@
 
 static int fail_to_find_library(void)
 {
-    puts("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display Driver "
-         "is properly installed and present in your system.\n"
+    puts("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display "
+         "Driver is properly installed and present in your system.\n"
          "Please also try adding directory that contains libnvidia-ml.so to your system PATH.");
     return NVML_ERROR_LIBRARY_NOT_FOUND;
 }
@@ -55,14 +55,16 @@ int smi_start(void)
 
 typedef int verb_t(const struct request *request, const struct selection *gpus);
 
-/* Options that say what to do. Their place in the table is the key; 0 is the summary. */
+enum { VERB_SUMMARY, VERB_LIST, VERB_LOG };
+
+/* Options that say what to do. Their place in the table is the key. */
 static const struct {
     struct option_row option;
     verb_t *run;
 } verbs[] = {
-    {{0, 0, 0, WITHOUT_VALUE}, smi_table},
-    {{"-L", "--list-gpus", 1, WITHOUT_VALUE}, smi_list},
-    {{"-q", "--query", 2, WITHOUT_VALUE}, smi_log},
+    {{0, 0, VERB_SUMMARY, WITHOUT_VALUE}, smi_table},
+    {{"-L", "--list-gpus", VERB_LIST, WITHOUT_VALUE}, smi_list},
+    {{"-q", "--query", VERB_LOG, WITHOUT_VALUE}, smi_log},
     {{0, "--query-gpu", 3, WITH_VALUE}, smi_query_gpu},
     {{0, "--query-compute-apps", 4, WITH_VALUE}, smi_query_compute_apps},
     {{0, "--query-accounted-apps", 5, WITH_VALUE}, smi_query_accounted_apps},
@@ -77,9 +79,25 @@ static const struct {
     {{"-mig", "--multi-instance-gpu", 14, WITH_VALUE}, smi_mig_mode},
 };
 
-enum { OPTION_XML = 100, OPTION_DISPLAY, OPTION_FORMAT, OPTION_ID, OPTION_FILE, OPTION_LOOP, OPTION_LOOP_MS, OPTION_STRICT };
-enum { OPTION_HELP = 200, OPTION_VERSION, OPTION_HELP_GPU, OPTION_HELP_APPS, OPTION_HELP_ACCOUNTS, OPTION_HELP_PAGES,
-       OPTION_HELP_ROWS };
+enum {
+    OPTION_XML = 100,
+    OPTION_DISPLAY,
+    OPTION_FORMAT,
+    OPTION_ID,
+    OPTION_FILE,
+    OPTION_LOOP,
+    OPTION_LOOP_MS,
+    OPTION_STRICT
+};
+enum {
+    OPTION_HELP = 200,
+    OPTION_VERSION,
+    OPTION_HELP_GPU,
+    OPTION_HELP_APPS,
+    OPTION_HELP_ACCOUNTS,
+    OPTION_HELP_PAGES,
+    OPTION_HELP_ROWS
+};
 
 static const struct option_row others[] = {{"-x", "--xml-format", OPTION_XML, WITHOUT_VALUE},
                                            {"-d", "--display", OPTION_DISPLAY, WITH_VALUE},
@@ -97,27 +115,28 @@ static const struct option_row others[] = {{"-x", "--xml-format", OPTION_XML, WI
                                            {0, "--help-query-retired-pages", OPTION_HELP_PAGES, WITHOUT_VALUE},
                                            {0, "--help-query-remapped-rows", OPTION_HELP_ROWS, WITHOUT_VALUE}};
 
-/* What the real program has and this one does not: told apart from a mistyped word. */
-static const char *const not_simulated[] = {
-    "dmon",  "daemon",          "replay", "pmon",   "drain", "c2c",  "clocks", "encodersessions", "fbcsessions", "vgpu",
-    "compute-policy", "boost-slider", "power-hint", "base-clocks", "conf-compute", "gpm", "pci", "power-smoothing",
-    "power-profiles", "rusd", "prm", "soc", "event-log", "cper", "-B", "--list-excluded-gpus", "-col", "--columns", "-u",
-    "--unit", "--dtd", "--query-supported-clocks", "--gom", "-vm", "--virt-mode", "-lgc", "--lock-gpu-clocks", "-rgc",
-    "--reset-gpu-clocks", "-lmc", "--lock-memory-clocks", "-rmc", "--reset-memory-clocks", "-lmcd",
-    "--lock-memory-clocks-deferred", "-rmcd", "--reset-memory-clocks-deferred", "-ac", "--applications-clocks", "-rac",
-    "--reset-applications-clocks", "-sc", "--scope", "-cc", "--cuda-clocks", "-am", "--accounting-mode", "-caa",
-    "--clear-accounted-apps", "--auto-boost-default", "--auto-boost-permission", "-gtt", "--gpu-target-temp", "-den",
-    "--dram-encryption", "--set-hostname", "--get-hostname", "-t", "--toggle-led", "--debug"};
+/* What the real program has and this one does not, each between blanks: told apart from a mistyped word. */
+static const char not_simulated[] =
+    " dmon daemon replay pmon drain c2c clocks encodersessions fbcsessions vgpu compute-policy boost-slider power-hint "
+    "base-clocks conf-compute gpm pci power-smoothing power-profiles rusd prm soc event-log cper "
+    "-B --list-excluded-gpus -col --columns -u --unit --dtd --query-supported-clocks --gom -vm --virt-mode "
+    "-lgc --lock-gpu-clocks -rgc --reset-gpu-clocks -lmc --lock-memory-clocks -rmc --reset-memory-clocks "
+    "-lmcd --lock-memory-clocks-deferred -rmcd --reset-memory-clocks-deferred -lmci --lock-memory-clocks-info "
+    "-ac --applications-clocks -rac --reset-applications-clocks -svfd --set-vf-derate -gvfd --get-vf-derate-info "
+    "-sc --scope -cc --cuda-clocks -am --accounting-mode -caa --clear-accounted-apps --auto-boost-default "
+    "--auto-boost-permission -gtt --gpu-target-temp -den --dram-encryption --set-hostname --get-hostname "
+    "-t --toggle-led --debug ";
 
 static int refuse_what_is_missing(int count, char **words)
 {
-    for (int i = 1; i < count; i++)
-        for (unsigned k = 0; k < COUNT(not_simulated); k++)
-            if (!strncmp(words[i], not_simulated[k], strcspn(words[i], "=")) &&
-                strlen(not_simulated[k]) == strcspn(words[i], "=")) {
-                fprintf(stderr, "nvidia-smi (simulated): %s is not simulated\n", not_simulated[k]);
-                return EXIT_NOT_AVAILABLE;
-            }
+    char word[64];
+    for (int i = 1; i < count; i++) {
+        int length = snprintf(word, sizeof word, " %.*s ", (int)strcspn(words[i], "="), words[i]);
+        if (length < (int)sizeof word && !strchr(words[i], ' ') && strstr(not_simulated, word)) {
+            fprintf(stderr, "nvidia-smi (simulated):%sis not simulated\n", word);
+            return EXIT_NOT_AVAILABLE;
+        }
+    }
     return 0;
 }
 
@@ -162,15 +181,15 @@ static int parse(struct request *request, int count, char **words)
             request->value = value;
         }
     }
-    if ((request->xml || request->display) && (!request->verb || verbs[request->verb % 100].run != smi_log))
+    if ((request->xml || request->display) && request->verb != VERB_LOG)
         return complain("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.");
     return 0;
 }
 
 static int run_verb(const struct request *request)
 {
-    static const char *const helps[] = {"query-gpu", "query-compute-apps", "query-accounted-apps", "query-retired-pages",
-                                        "query-remapped-rows"};
+    static const char *const helps[] = {"query-gpu", "query-compute-apps", "query-accounted-apps",
+                                        "query-retired-pages", "query-remapped-rows"};
     struct selection gpus;
     if (request->verb == OPTION_VERSION)
         return smi_version_of_all();

@@ -89,7 +89,8 @@ unsigned instances_of(nvmlDevice_t gpu, const char *gis, struct gi *instances)
         for (unsigned i = 0; i < count && found < SMI_INSTANCES; i++) {
             instances[found].handle = handles[i];
             instances[found].profile = profiles[p];
-            if (!nvml.GpuInstanceGetInfo(handles[i], &instances[found].info) && is_listed(gis, instances[found].info.id))
+            if (!nvml.GpuInstanceGetInfo(handles[i], &instances[found].info) &&
+                is_listed(gis, instances[found].info.id))
                 found++;
         }
         qsort(instances + first, found - first, sizeof *instances, by_gi_id);
@@ -97,7 +98,8 @@ unsigned instances_of(nvmlDevice_t gpu, const char *gis, struct gi *instances)
     return found;
 }
 
-unsigned computes_of(const struct gi *gi, const char *cis, nvmlComputeInstance_t *handles, nvmlComputeInstanceInfo_t *infos)
+unsigned computes_of(const struct gi *gi, const char *cis, nvmlComputeInstance_t *handles,
+                     nvmlComputeInstanceInfo_t *infos)
 {
     nvmlComputeInstance_t some[SMI_INSTANCES];
     unsigned found = 0;
@@ -129,6 +131,12 @@ int mig_is_enabled(const struct selection *gpus)
     for (unsigned i = 0; i < gpus->count; i++)
         any |= has_mig(gpus->gpu[i]);
     return any;
+}
+
+int say_not_enabled(void)
+{
+    puts("No MIG-enabled devices found.");
+    return EXIT_NO_DEVICES;
 }
 
 int say_no_gis(void)
@@ -164,8 +172,8 @@ static const struct option_row options[] = {
 };
 
 static int (*const verbs[])(const struct mig_request *request) = {
-    mig_list_gi_profiles, mig_list_gi_placements, mig_list_gis,    mig_list_ci_profiles, mig_list_ci_placements,
-    mig_list_cis,         mig_create_gis,         mig_create_cis,  mig_destroy_gis,      mig_destroy_cis,
+    mig_list_gi_profiles, mig_list_gi_placements, mig_list_gis,   mig_list_ci_profiles, mig_list_ci_placements,
+    mig_list_cis,         mig_create_gis,         mig_create_cis, mig_destroy_gis,      mig_destroy_cis,
 };
 
 /* 0, or the exit code with its text printed. */

@@ -40,7 +40,8 @@ static int end_with(const char *verb, const char *noun, nvmlReturn_t code)
     return exit_code(code);
 }
 
-static nvmlReturn_t create_gi(nvmlDevice_t gpu, const gi_profile_t *profile, const struct wish *wish, nvmlGpuInstance_t *gi)
+static nvmlReturn_t create_gi(nvmlDevice_t gpu, const gi_profile_t *profile, const struct wish *wish,
+                              nvmlGpuInstance_t *gi)
 {
     nvmlPlacement_t places[SMI_INSTANCES];
     unsigned count = SMI_INSTANCES;
@@ -76,8 +77,9 @@ static int create_one_ci(nvmlGpuInstance_t gi, unsigned gpu, unsigned gi_id, con
     if (!code)
         code = nvml.ComputeInstanceGetInfo_v2(ci, &info);
     if (!code) {
-        printf("Successfully created compute instance ID %2u on GPU %2u GPU instance ID %2u using profile %s (ID %2u)\n",
-               info.id, gpu, gi_id, profiles[p].name, profiles[p].id);
+        printf(
+            "Successfully created compute instance ID %2u on GPU %2u GPU instance ID %2u using profile %s (ID %2u)\n",
+            info.id, gpu, gi_id, profiles[p].name, profiles[p].id);
         return 0;
     }
     printf("Unable to create a compute instance on GPU %2u GPU instance ID %2u using profile %s: %s\n", gpu, gi_id,
@@ -98,18 +100,13 @@ static int create_one_gi(nvmlDevice_t gpu, unsigned index, const struct wish *wi
     if (!code)
         code = nvml.GpuInstanceGetInfo(gi, &info);
     if (code) {
-        printf("Unable to create a GPU instance on GPU %2u using profile %s: %s\n", index, wish->word, nvml.ErrorString(code));
+        printf("Unable to create a GPU instance on GPU %2u using profile %s: %s\n", index, wish->word,
+               nvml.ErrorString(code));
         return end_with("create", "GPU instances", code);
     }
-    printf("Successfully created GPU instance ID %2u on GPU %2u using profile %s (ID %2u)\n", info.id, index, profiles[p].name,
-           profiles[p].id);
+    printf("Successfully created GPU instance ID %2u on GPU %2u using profile %s (ID %2u)\n", info.id, index,
+           profiles[p].name, profiles[p].id);
     return compute ? create_one_ci(gi, index, info.id, &any) : 0;
-}
-
-static int say_not_enabled(void)
-{
-    puts("No MIG-enabled devices found.");
-    return EXIT_NO_DEVICES;
 }
 
 int mig_create_gis(const struct mig_request *request)
@@ -180,11 +177,12 @@ int mig_destroy_gis(const struct mig_request *request)
         for (unsigned n = 0; n < count; n++, found++) {
             nvmlReturn_t code = nvml.GpuInstanceDestroy(instances[n].handle);
             if (code) {
-                printf("Unable to destroy GPU instance ID %2u from GPU %2u: %s\n", instances[n].info.id, request->gpus.index[i],
-                       nvml.ErrorString(code));
+                printf("Unable to destroy GPU instance ID %2u from GPU %2u: %s\n", instances[n].info.id,
+                       request->gpus.index[i], nvml.ErrorString(code));
                 return end_with("destroy", "GPU instances", code);
             }
-            printf("Successfully destroyed GPU instance ID %2u from GPU %2u\n", instances[n].info.id, request->gpus.index[i]);
+            printf("Successfully destroyed GPU instance ID %2u from GPU %2u\n", instances[n].info.id,
+                   request->gpus.index[i]);
         }
     }
     return found ? 0 : say_no_gis();

@@ -118,12 +118,6 @@ int mig_list_gi_placements(const struct mig_request *request)
     return found ? 0 : EXIT_NO_DEVICES;
 }
 
-static int say_not_enabled(void)
-{
-    puts("No MIG-enabled devices found.");
-    return EXIT_NO_DEVICES;
-}
-
 int mig_list_gis(const struct mig_request *request)
 {
     const char *head = since(R580) ? GIS_59 : GIS_57;
@@ -148,9 +142,9 @@ static void print_ci_profile(unsigned gpu, const struct gi *gi, const ci_profile
 {
     unsigned left = 0;
     nvml.GpuInstanceGetComputeInstanceRemainingCapacity(gi->handle, p->id, &left);
-    printf("| %3u    %3u       %-18s%4u%c     %u/%u           %-3u       %-2u    %-2u    %-2u  |\n", gpu, gi->info.id, p->name, p->id,
-           is_default ? '*' : ' ', left, p->instanceCount, p->multiprocessorCount, p->sharedDecoderCount,
-           p->sharedEncoderCount, p->sharedOfaCount);
+    printf("| %3u    %3u       %-18s%4u%c     %u/%u           %-3u       %-2u    %-2u    %-2u  |\n", gpu, gi->info.id,
+           p->name, p->id, is_default ? '*' : ' ', left, p->instanceCount, p->multiprocessorCount,
+           p->sharedDecoderCount, p->sharedEncoderCount, p->sharedOfaCount);
     printf("|%69s%2u     %-2u        |\n", "", p->sharedCopyEngineCount, p->sharedJpegCount);
 }
 
@@ -221,7 +215,8 @@ static unsigned print_cis(const struct mig_request *request, unsigned gpu, const
         if (!found++)
             fputs(CIS, stdout);
         printf("| %3u    %3u       %-18s%4u%10u          %u:%-2u    |\n", gpu, gi->info.id,
-               ci_name(gi, info->profileId, profiles), info->profileId, info->id, info->placement.start, info->placement.size);
+               ci_name(gi, info->profileId, profiles), info->profileId, info->id, info->placement.start,
+               info->placement.size);
         print_rule(CIS);
     }
     return found;

@@ -5,9 +5,15 @@
 
 #include <string.h>
 
-enum { FIELD_LINK_COUNT = 91, FIELD_SPEED_COMMON = 90, FIELD_SPEED_L0 = 84, FIELD_SPEED_L6 = 132, FIELD_GET_SPEED = 164 };
+enum {
+    FIELD_LINK_COUNT = 91,
+    FIELD_SPEED_COMMON = 90,
+    FIELD_SPEED_L0 = 84,
+    FIELD_SPEED_L6 = 132,
+    FIELD_GET_SPEED = 164
+};
 
-/* Megabytes per second; 0: NVML does not tell. Newer libraries have one field for all links, with the link as its scope. */
+/* Megabytes per second; 0: NVML does not tell. Newer libraries have one field for all, with the link as its scope. */
 static unsigned speed_of(nvmlDevice_t gpu, unsigned link)
 {
     nvmlFieldValue_t field;
@@ -40,13 +46,9 @@ static void show_link(nvmlDevice_t gpu, unsigned link)
         printf("\t Link %u: <inactive>\n", link);
 }
 
-static int show_gpu(nvmlDevice_t gpu, unsigned index, long only)
+static void show_links(nvmlDevice_t gpu, long only)
 {
-    char name[96] = "", uuid[96] = "";
     unsigned active, count = links_of(gpu, &active);
-    nvml.DeviceGetName(gpu, name, sizeof name);
-    nvml.DeviceGetUUID(gpu, uuid, sizeof uuid);
-    printf("GPU %u: %s (UUID: %s)\n", index, name, uuid);
     if (has_mig(gpu))
         puts("Nvlink queries are not supported for Devices in MIG mode");
     else if (!count)
@@ -56,7 +58,6 @@ static int show_gpu(nvmlDevice_t gpu, unsigned index, long only)
     for (unsigned link = 0; !has_mig(gpu) && active && link < count; link++)
         if (only < 0 || link == (unsigned long)only)
             show_link(gpu, link);
-    return 0;
 }
 
 enum { OPTION_HELP = 1, OPTION_ID, OPTION_LINK, OPTION_STATUS };
@@ -68,13 +69,14 @@ static const struct option_row options[] = {{"-h", "--help", OPTION_HELP, WITHOU
 
 static int help(void)
 {
-    puts("\n    nvlink -- Display NvLink information.\n\n"
-         "    Usage: nvidia-smi nvlink [options]\n\n"
-         "    Options include:\n"
-         "    [-h | --help]: Display help information\n"
-         "    [-i | --id]: Enumeration index, PCI bus ID or UUID.\n"
-         "    [-l | --link]: Limit a command to a specific link. Without this flag, all link information is displayed.\n"
-         "    [-s | --status]: Display link state (active/inactive).\n");
+    puts(
+        "\n    nvlink -- Display NvLink information.\n\n"
+        "    Usage: nvidia-smi nvlink [options]\n\n"
+        "    Options include:\n"
+        "    [-h | --help]: Display help information\n"
+        "    [-i | --id]: Enumeration index, PCI bus ID or UUID.\n"
+        "    [-l | --link]: Limit a command to a specific link. Without this flag, all link information is displayed.\n"
+        "    [-s | --status]: Display link state (active/inactive).\n");
     return 0;
 }
 
@@ -101,8 +103,10 @@ int smi_nvlink(int count, char **words)
     if (failed)
         return failed;
     failed = smi_select(&gpus, ids);
-    for (unsigned i = 0; !failed && i < gpus.count; i++)
-        show_gpu(gpus.gpu[i], gpus.index[i], link);
+    for (unsigned i = 0; !failed && i < gpus.count; i++) {
+        print_gpu(&gpus, i);
+        show_links(gpus.gpu[i], link);
+    }
     nvml.Shutdown();
     return failed;
 }

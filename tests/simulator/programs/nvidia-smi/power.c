@@ -1,12 +1,7 @@
 /* Temperature, power, clocks and load. */
 #include "properties.h"
 
-enum {
-    FIELD_MEMORY_TEMPERATURE = 82,
-    FIELD_POWER_AVERAGE = 185,
-    FIELD_POWER_INSTANT = 186,
-    FIELD_EDPP = 274
-};
+enum { FIELD_MEMORY_TEMPERATURE = 82, FIELD_POWER_AVERAGE = 185, FIELD_POWER_INSTANT = 186, FIELD_EDPP = 274 };
 
 void get_temperature(struct value *v, nvmlDevice_t gpu, int which)
 {

@@ -21,7 +21,8 @@ enum { TEXT_NOT_SUPPORTED, TEXT_DEPRECATED, TEXT_NONE };
 
 getter_t get_timestamp, get_driver, get_count, get_brand, get_architecture, get_pdi, get_board_id;
 getter_t get_gsp_version, get_inforom, get_checksum, get_display_mode, get_display_attached;
-getter_t get_addressing_mode, get_c2c, get_virtualization, get_recovery_action, get_compute_mode, get_compute_capability;
+getter_t get_addressing_mode, get_c2c, get_virtualization, get_recovery_action, get_compute_mode,
+    get_compute_capability;
 getter_t get_pci, get_replay_rollovers, get_throughput, get_bar1, get_protected_memory, get_memory;
 getter_t get_gsp_mode, get_mig_mode, get_dram_encryption, get_egm;
 enum { PCI_BUS_ID, PCI_DOMAIN, PCI_BUS, PCI_DEVICE, PCI_BASE_CLASS, PCI_SUB_CLASS, PCI_DEVICE_ID, PCI_SUB_SYSTEM_ID };
@@ -37,7 +38,14 @@ getter_t get_clock, get_max_clock, get_boost_clock, get_application_clock, get_d
 getter_t get_reasons, get_supported_reasons, get_reason, get_reason_time, get_power_management, get_power_state;
 getter_t get_utilization, get_encoder, get_fbc, get_edpp;
 enum { CLOCK_GRAPHICS, CLOCK_SM, CLOCK_MEMORY, CLOCK_VIDEO };
-enum { UTILIZATION_GPU, UTILIZATION_MEMORY, UTILIZATION_ENCODER, UTILIZATION_DECODER, UTILIZATION_JPEG, UTILIZATION_OFA };
+enum {
+    UTILIZATION_GPU,
+    UTILIZATION_MEMORY,
+    UTILIZATION_ENCODER,
+    UTILIZATION_DECODER,
+    UTILIZATION_JPEG,
+    UTILIZATION_OFA
+};
 enum { STATS_SESSIONS, STATS_FPS, STATS_LATENCY };
 enum { POWER_MIN, POWER_MAX };
 enum { SCOPE_GPU, SCOPE_MODULE, SCOPE_MEMORY }; /* of a power reading: POWER_READING(field, scope) */

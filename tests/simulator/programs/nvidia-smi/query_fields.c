@@ -4,12 +4,12 @@
  */
 #include "query.h"
 
-#define FIELD(title, other, function, kind, ...)                                                                         \
+#define FIELD(title, other, function, kind, ...)                                                                       \
     {.name = title, .alias = other, .property = {.get = function, .which = kind}, __VA_ARGS__}
 #define UNIT(text) .property.unit = " " text
 #define NONE(title, ...) FIELD(title, 0, get_constant, TEXT_NOT_SUPPORTED, __VA_ARGS__)
 #define REASON(title, bit) FIELD("clocks_event_reasons." title, "clocks_throttle_reasons." title, get_reason, bit)
-#define REASON_TIME(title, id)                                                                                           \
+#define REASON_TIME(title, id)                                                                                         \
     FIELD("clocks_event_reasons_counters." title, 0, get_reason_time, id, UNIT("us"), .first = R580)
 #define ECC_FIELDS(kind, uncorrected, span, aggregate)                                                                 \
     FIELD("ecc.errors." kind "." span ".device_memory", 0, get_ecc_location, ECC(uncorrected, aggregate, ECC_DRAM)),   \
@@ -25,7 +25,7 @@
         FIELD("ecc.errors." kind "." span ".total", 0, get_ecc_total, ECC(uncorrected, aggregate, 0))
 #define SMOOTHING(title, ...) NONE("power_smoothing." title, .first = R610, __VA_ARGS__)
 /* 595 does not have them: its help text lacks the section. */
-#define SMOOTHING_IN_590(title, ...)                                                                                     \
+#define SMOOTHING_IN_590(title, ...)                                                                                   \
     SMOOTHING(title, __VA_ARGS__), NONE("power_smoothing." title, .first = R580, .until = R595, __VA_ARGS__)
 #define FABRIC(title, kind, ...) FIELD("fabric." title, 0, get_fabric, kind, .plain = 1, __VA_ARGS__)
 #define PLATFORM(title, kind) FIELD("platform." title, 0, get_platform, kind)
@@ -153,7 +153,8 @@ static const struct field fields[] = {
     FIELD("power.draw.average", "gpu.power.draw.average", get_power, POWER_READING(185, SCOPE_GPU), UNIT("W")),
     FIELD("power.draw.instant", "gpu.power.draw.instant", get_power, POWER_READING(186, SCOPE_GPU), UNIT("W")),
     FIELD("power.limit", "gpu.power.requested_limit", get_milliwatts, CALL(DeviceGetPowerManagementLimit), UNIT("W")),
-    FIELD("enforced.power.limit", "gpu.power.current_limit", get_milliwatts, CALL(DeviceGetEnforcedPowerLimit), UNIT("W")),
+    FIELD("enforced.power.limit", "gpu.power.current_limit", get_milliwatts, CALL(DeviceGetEnforcedPowerLimit),
+          UNIT("W")),
     FIELD("power.default_limit", "gpu.power.default_limit", get_milliwatts, CALL(DeviceGetPowerManagementDefaultLimit),
           UNIT("W")),
     FIELD("power.min_limit", "gpu.power.min_limit", get_power_range, POWER_MIN, UNIT("W")),

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define FIELD(title, other, function, kind, ...)                                                                         \
+#define FIELD(title, other, function, kind, ...)                                                                       \
     {.name = title, .alias = other, .property = {.get = function, .which = kind}, __VA_ARGS__}
 #define UNIT(text) .property.unit = " " text
 #define OWN(title, other, column, ...) FIELD(title, other, 0, column, __VA_ARGS__) /* its value comes with the row */
@@ -29,17 +29,16 @@ static const struct field account_fields[] = {GPU_FIELDS,
 static const struct field page_fields[] = {GPU_FIELDS, OWN("retired_pages.address", 0, PAGE_ADDRESS),
                                            OWN("retired_pages.timestamp", 0, PAGE_TIME),
                                            OWN("retired_pages.cause", 0, PAGE_CAUSE)};
-static const struct field row_fields[] = {
-    GPU_FIELDS,
-    FIELD("remapped_rows.correctable", 0, get_remapped, REMAPPED_CORRECTABLE),
-    FIELD("remapped_rows.uncorrectable", 0, get_remapped, REMAPPED_UNCORRECTABLE),
-    FIELD("remapped_rows.pending", 0, get_remapped, REMAPPED_PENDING),
-    FIELD("remapped_rows.failure", 0, get_remapped, REMAPPED_FAILURE),
-    FIELD("remapped_rows.histogram.max", 0, get_histogram, HISTOGRAM_MAX),
-    FIELD("remapped_rows.histogram.high", 0, get_histogram, HISTOGRAM_HIGH),
-    FIELD("remapped_rows.histogram.partial", 0, get_histogram, HISTOGRAM_PARTIAL),
-    FIELD("remapped_rows.histogram.low", 0, get_histogram, HISTOGRAM_LOW),
-    FIELD("remapped_rows.histogram.none", 0, get_histogram, HISTOGRAM_NONE)};
+static const struct field row_fields[] = {GPU_FIELDS,
+                                          FIELD("remapped_rows.correctable", 0, get_remapped, REMAPPED_CORRECTABLE),
+                                          FIELD("remapped_rows.uncorrectable", 0, get_remapped, REMAPPED_UNCORRECTABLE),
+                                          FIELD("remapped_rows.pending", 0, get_remapped, REMAPPED_PENDING),
+                                          FIELD("remapped_rows.failure", 0, get_remapped, REMAPPED_FAILURE),
+                                          FIELD("remapped_rows.histogram.max", 0, get_histogram, HISTOGRAM_MAX),
+                                          FIELD("remapped_rows.histogram.high", 0, get_histogram, HISTOGRAM_HIGH),
+                                          FIELD("remapped_rows.histogram.partial", 0, get_histogram, HISTOGRAM_PARTIAL),
+                                          FIELD("remapped_rows.histogram.low", 0, get_histogram, HISTOGRAM_LOW),
+                                          FIELD("remapped_rows.histogram.none", 0, get_histogram, HISTOGRAM_NONE)};
 
 const struct field_list app_list = {"query-compute-apps", app_fields, COUNT(app_fields)};
 const struct field_list account_list = {"query-accounted-apps", account_fields, COUNT(account_fields)};
@@ -122,7 +121,8 @@ static void put_pages(const struct query *query, nvmlDevice_t gpu, unsigned caus
     u64 addresses[64], times[64];
     unsigned count = COUNT(addresses);
     get_retired(&retired, gpu, cause);
-    nvmlReturn_t code = retired.code ? retired.code : nvml.DeviceGetRetiredPages_v2(gpu, cause, &count, addresses, times);
+    nvmlReturn_t code =
+        retired.code ? retired.code : nvml.DeviceGetRetiredPages_v2(gpu, cause, &count, addresses, times);
     int has_times = !code;
     if (code && !retired.code)
         code = nvml.DeviceGetRetiredPages(gpu, cause, &count, addresses);

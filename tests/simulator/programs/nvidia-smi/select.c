@@ -119,27 +119,33 @@ static nvmlReturn_t find(const char *id, nvmlDevice_t *gpu)
     if (strchr(id, ':'))
         return nvml.DeviceGetHandleByPciBusId_v2(id, gpu);
     nvmlReturn_t code = is_number(id) ? nvml.DeviceGetHandleByIndex_v2(parse_number(id, 0), gpu) : NVML_ERROR_NOT_FOUND;
-    return code == NVML_ERROR_INVALID_ARGUMENT || code == NVML_ERROR_NOT_FOUND
-               ? nvml.DeviceGetHandleBySerial(id, gpu)
-               : code;
+    return code == NVML_ERROR_INVALID_ARGUMENT || code == NVML_ERROR_NOT_FOUND ? nvml.DeviceGetHandleBySerial(id, gpu)
+                                                                               : code;
 }
 
-/* Where NVML refuses a GPU that is there. */
+/*
+ * NVML refuses a GPU that is there. An index or an address says which of the silent ones it is; a UUID does not, and
+ * then the first is named.
+ */
 static int refuse(const char *id, nvmlReturn_t code)
 {
-    struct selection all = {0};
+    struct selection answering = {0};
     struct silence silence = {0};
-    char address[64];
-    ask_all(&all, &silence);
+    char address[64] = "", named[64];
+    unsigned index = 0;
+    ask_all(&answering, &silence);
     for (unsigned i = 0; i < silence.count; i++) {
-        silent_address(&all, i, address, sizeof address);
-        int same = is_number(id) ? parse_number(id, 0) == silence.index[i] : strcasestr(address, id) != 0;
-        if (!same && !(strchr(id, ':') && strcasestr(id, address)) && silence.count > 1)
+        silent_address(&answering, i, named, sizeof named);
+        int same = is_number(id) ? parse_number(id, 0) == silence.index[i] : strcasestr(id, named) != 0;
+        if (!same && address[0])
             continue;
-        say_no_handle(silence.index[i], address, code);
-        return exit_code(code);
+        index = silence.index[i];
+        copy_text(address, sizeof address, named);
+        if (same)
+            break;
     }
-    return say_no_devices();
+    say_no_handle(index, address, code);
+    return exit_code(code);
 }
 
 int smi_select(struct selection *selection, const char *ids)

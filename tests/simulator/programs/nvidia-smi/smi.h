@@ -18,11 +18,11 @@ enum { EXIT_ARGUMENT = 2, EXIT_NOT_AVAILABLE = 3, EXIT_NO_DEVICES = 6, EXIT_OTHE
 /* Branches whose text differs. The loaded driver decides, as nvidia-smi comes with it. */
 enum { R580 = 580, R590 = 590, R595 = 595, R610 = 610, R595_AND_580_173 = 1 };
 
-int since(unsigned branch);              /* R595_AND_580_173: 595 and later, and what went back into 580.173 */
-const char *smi_version(void);           /* "570.172.08"; "" as long as neither driver nor library tells one */
-int smi_cuda(void);                      /* 12080; 0: NVML cannot say */
-int exit_code(nvmlReturn_t code);        /* a program has 255 at most: NVML_ERROR_UNKNOWN becomes that */
-const char *reason(nvmlReturn_t code);   /* the words for a failure; N/A for what is not supported */
+int since(unsigned branch);            /* R595_AND_580_173: 595 and later, and what went back into 580.173 */
+const char *smi_version(void);         /* "570.172.08"; "" as long as neither driver nor library tells one */
+int smi_cuda(void);                    /* 12080; 0: NVML cannot say */
+int exit_code(nvmlReturn_t code);      /* a program has 255 at most: NVML_ERROR_UNKNOWN becomes that */
+const char *reason(nvmlReturn_t code); /* the words for a failure; N/A for what is not supported */
 void print_timestamp(FILE *file, const char *after); /* Tue Jul 14 09:00:26 2026 */
 
 /* What one property of a GPU is: its text, or the code with which NVML refused it. */
@@ -40,10 +40,11 @@ struct selection {
     unsigned index[SMI_GPUS];
 };
 
-/* ids: index, bus id, UUID or serial number with commas; NULL: all GPUs. Returns the exit code, with its text printed. */
+/* ids: index, bus id, UUID or serial number with commas; NULL: all. Returns the exit code, with its text printed. */
 int smi_select(struct selection *selection, const char *ids);
 
-void bus_of(nvmlDevice_t gpu, char *text); /* 32 bytes */
+void bus_of(nvmlDevice_t gpu, char *text);               /* 32 bytes */
+int print_gpu(const struct selection *gpus, unsigned i); /* its line in -L; the exit code where NVML refuses it */
 int has_mig(nvmlDevice_t gpu);
 unsigned architecture_of(nvmlDevice_t gpu);
 nvmlReturn_t field_of(nvmlDevice_t gpu, unsigned id, unsigned scope, nvmlFieldValue_t *field);

@@ -56,7 +56,10 @@ static void print_name_row(nvmlDevice_t gpu, unsigned index)
         ecc_code = ecc_code ? ecc_code : nvml.DeviceGetTotalEccErrors(gpu, 1, 0, &errors);
         cell(ecc, sizeof ecc, ecc_code, errors, "");
     }
-    printf("| %3u  %-27s    %-3s |   %-16s %-3s | %20s |\n", index, shown, code ? broken(code) : persistence ? "On" : "Off",
+    printf("| %3u  %-27s    %-3s |   %-16s %-3s | %20s |\n", index, shown,
+           code          ? broken(code)
+           : persistence ? "On"
+                         : "Off",
            bus, display ? "On" : "Off", ecc);
 }
 
@@ -120,8 +123,8 @@ static void print_mig(nvmlDevice_t mig, unsigned index, void *context)
     nvml.DeviceGetMemoryInfo_v2(mig, &memory);
     nvml.DeviceGetBAR1MemoryInfo(mig, &bar1);
     nvml.DeviceGetMemoryErrorCounter(mig, 1, 0, 7, &errors);
-    printf("| %2u  %3u  %2u  %2u  | %15lluMiB / %5lluMiB    |%3u%7llu |%3u%4u%5u%5u%5u |\n", *(unsigned *)context, gi, ci,
-           index, memory.used / MIB, memory.total / MIB, a.multiprocessorCount, errors, a.sharedCopyEngineCount,
+    printf("| %2u  %3u  %2u  %2u  | %15lluMiB / %5lluMiB    |%3u%7llu |%3u%4u%5u%5u%5u |\n", *(unsigned *)context, gi,
+           ci, index, memory.used / MIB, memory.total / MIB, a.multiprocessorCount, errors, a.sharedCopyEngineCount,
            a.sharedEncoderCount, a.sharedDecoderCount, a.sharedOfaCount, a.sharedJpegCount);
     printf("|                  | %15lluMiB / %5lluMiB    |           |                       |\n" MIG_CELLS,
            bar1.used / MIB, bar1.total / MIB);
@@ -135,7 +138,8 @@ static void print_migs(const struct selection *gpus)
     if (!any)
         return;
     const char *shared = since(R580) ? "Shared " : "       ";
-    printf("\n" LINE "| MIG devices:                                                                            |\n" MIG_CELLS
+    printf("\n" LINE
+           "| MIG devices:                                                                            |\n" MIG_CELLS
            "| GPU  GI  CI  MIG |              %sMemory-Usage |        Vol|        Shared         |\n"
            "|      ID  ID  Dev |                %sBAR1-Usage | SM     Unc| CE ENC  DEC  OFA  JPG |\n"
            "|                  |                                  |        ECC|                       |\n"

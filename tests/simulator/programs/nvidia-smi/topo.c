@@ -1,4 +1,4 @@
-/* nvidia-smi topo -m and -mp: GPUs and the CPUs near them. Network adapters come from no NVML call, and are not shown. */
+/* nvidia-smi topo -m and -mp: GPUs and the CPUs near them. No NVML call tells of network adapters: none are shown. */
 #include "smi.h"
 
 #include <string.h>
@@ -99,13 +99,14 @@ static void print_matrix(const struct selection *gpus, int with_links)
             print_pair(gpus->gpu[i], gpus->gpu[k], with_links);
         print_affinity(gpus->gpu[i]);
     }
-    puts("\nLegend:\n\n"
-         "  X    = Self\n"
-         "  SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes (e.g., QPI/UPI)\n"
-         "  NODE = Connection traversing PCIe as well as the interconnect between PCIe Host Bridges within a NUMA node\n"
-         "  PHB  = Connection traversing PCIe as well as a PCIe Host Bridge (typically the CPU)\n"
-         "  PXB  = Connection traversing multiple PCIe bridges (without traversing the PCIe Host Bridge)\n"
-         "  PIX  = Connection traversing at most a single PCIe bridge");
+    puts(
+        "\nLegend:\n\n"
+        "  X    = Self\n"
+        "  SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes (e.g., QPI/UPI)\n"
+        "  NODE = Connection traversing PCIe as well as the interconnect between PCIe Host Bridges within a NUMA node\n"
+        "  PHB  = Connection traversing PCIe as well as a PCIe Host Bridge (typically the CPU)\n"
+        "  PXB  = Connection traversing multiple PCIe bridges (without traversing the PCIe Host Bridge)\n"
+        "  PIX  = Connection traversing at most a single PCIe bridge");
     if (with_links)
         puts("  NV#  = Connection traversing a bonded set of # NVLinks");
 }
