@@ -23,8 +23,8 @@ def model_table(models: Iterable[Model]) -> str:
 
 
 def health_header() -> str:
-    """C header that numbers the values of health.py: HEALTH_<KEY>, their names, and which a reset takes away."""
-    rows = "\n".join(f"    HEALTH_{key.upper()}," for key in KEYS)
+    """C header that numbers the values of health.py: HEALTH_<key>, their names, and which a reset takes away."""
+    rows = "\n".join(f"    HEALTH_{key}," for key in KEYS)
     names = ", ".join(f'"{key}"' for key in KEYS)
     lost = _list(int(key in LOST_WITH_RESET) for key in KEYS)
     return (

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static int fault_matches(const struct fault *fault, const char *function, const struct gpu *gpu)
 {
@@ -11,8 +12,8 @@ static int fault_matches(const struct fault *fault, const char *function, const 
     return fault->gpu < 0 || (gpu && gpu->minor == (unsigned)fault->gpu);
 }
 
-/* The first matching fault counts: calls to skip first, then calls to fail (-1: all). */
-static nvmlReturn_t take_fault(struct call *call, const char *function)
+/* The first matching fault counts: calls to skip first, then calls to fail (-1: all). *delay is what it waits in ms. */
+static nvmlReturn_t take_fault(struct call *call, const char *function, int *delay)
 {
     for (struct fault *f = call->state->fault; f < call->state->fault + call->state->faults; f++) {
         if (!fault_matches(f, function, call->gpu))
@@ -26,6 +27,7 @@ static nvmlReturn_t take_fault(struct call *call, const char *function)
             f->count--;
             call->changed = 1;
         }
+        *delay = f->delay;
         return f->code;
     }
     return NVML_SUCCESS;
@@ -35,6 +37,17 @@ static int refuse(struct call *call, nvmlReturn_t code)
 {
     call_end(call, code);
     return 0;
+}
+
+/* A slow or hanging call holds nobody else up: the state is free meanwhile, and read anew. */
+static int pause_call(struct call *call, int milliseconds)
+{
+    struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000l};
+    state_unlock(call->changed);
+    call->changed = 0;
+    nanosleep(&pause, 0);
+    call->state = state_lock();
+    return call->state != 0;
 }
 
 static int open_state(struct call *call)
@@ -49,7 +62,10 @@ int call_begin(struct call *call, const char *function)
 {
     if (!open_state(call))
         return 0;
-    nvmlReturn_t code = take_fault(call, function);
+    int delay = 0;
+    nvmlReturn_t code = take_fault(call, function, &delay);
+    if (delay && !pause_call(call, delay))
+        return 0;
     if (code)
         return refuse(call, code);
     if (!session_is_open())
@@ -60,6 +76,9 @@ int call_begin(struct call *call, const char *function)
 static int resolve(struct call *call, const void *pointer, unsigned kinds)
 {
     const struct handle *h = call->handle = handle_check(pointer);
+    call->gpu = 0;
+    call->gi = 0;
+    call->ci = 0;
     if (!h || !(h->kind & kinds))
         return -1;
     call->gpu = gpu_by_minor(call->state, h->gpu);
@@ -76,8 +95,13 @@ int call_on(struct call *call, const char *function, const void *handle, unsigne
 {
     if (!open_state(call))
         return 0;
-    int bad = resolve(call, handle, kinds);
-    nvmlReturn_t code = take_fault(call, function);
+    int delay = 0, bad = resolve(call, handle, kinds);
+    nvmlReturn_t code = take_fault(call, function, &delay);
+    if (delay) {
+        if (!pause_call(call, delay))
+            return 0;
+        bad = resolve(call, handle, kinds);
+    }
     if (!session_is_open())
         return refuse(call, NVML_ERROR_UNINITIALIZED);
     if (code || bad)

@@ -51,6 +51,34 @@ struct gpu *gpu_by_index(struct state *state, unsigned index); /* among the visi
 void gpu_clear_instances(struct state *state, unsigned minor);
 int gpu_is_busy(const struct state *state, const struct gpu *gpu); /* a process or a foreign client */
 
+/* What the state file sets, else `otherwise`. */
+u64 health_or(const struct gpu *gpu, unsigned key, u64 otherwise);
+/* Of a setter: NVML_SUCCESS, or what stands against it. */
+nvmlReturn_t may_set(const struct call *call, int is_legal);
+void health_set(struct call *call, unsigned key, u64 value);
+void gpu_forget(struct state *state, struct gpu *gpu); /* what a reset takes away */
+
+u64 uptime_ns(void);
+unsigned gpu_milliwatts(const struct call *call);
+unsigned gpu_power_limit(const struct call *call);
+u64 gpu_millijoules(const struct call *call);
+unsigned gpu_celsius(const struct call *call);
+u64 gpu_event_reasons(const struct call *call);
+int ecc_mode(const struct gpu *gpu, int is_pending); /* -1: the board has no ECC */
+u64 ecc_errors(const struct call *call, int location, unsigned uncorrected, unsigned counter); /* location -1: all */
+int remaps_rows(const struct call *call);
+unsigned retired_pages(const struct call *call, unsigned cause);
+
+/* The link's own record, or the usual one of a link without trouble. NULL: the board has no such link. */
+const struct nvlink *nvlink_of(const struct call *call, unsigned id, struct nvlink *usual);
+int nvlink_is_active(const struct call *call, unsigned id);
+unsigned nvlink_count(const struct call *call);
+unsigned nvlinks_between(const struct state *state, const struct gpu *one, const struct gpu *two); /* direct ones */
+int nvlink_joins(const struct state *state, const struct gpu *one, const struct gpu *two); /* by a switch, too */
+const struct fabric *fabric_of(const struct state *state, const struct gpu *gpu);
+int fabric_is_held(void); /* the fabric manager runs */
+void event_raise(const struct gpu *gpu, u64 type, u64 data);
+
 struct gpu_instance *gi_find(struct state *state, unsigned gpu, unsigned id);
 struct compute_instance *ci_find(struct state *state, unsigned gpu, unsigned gi, unsigned id);
 void mig_uuid(const struct gpu *gpu, const struct compute_instance *ci, char *uuid); /* 41 bytes */
@@ -64,5 +92,20 @@ int node_exists(const char *name);
 int nodes_hold(const struct state *state, int *fds); /* MAX_GPUS + 1 descriptors at most; returns their number */
 void capabilities_sync(struct state *state);             /* /proc/driver/nvidia/capabilities follows the instances */
 unsigned capability_minor(unsigned gpu, unsigned gi);
+
+#define EVENT_MIG_CONFIGURATION 0x100ull /* nvmlEventMigConfigChange */
+
+#define GPU_VALUE(function, type, kinds, expression)           \
+    EXPORT nvmlReturn_t function(nvmlDevice_t device, type *value) \
+    {                                                          \
+        struct call c;                                         \
+        if (!call_on(&c, #function, device, kinds))            \
+            return c.code;                                     \
+        if (!value)                                            \
+            return call_end(&c, NVML_ERROR_INVALID_ARGUMENT);  \
+        *value = expression;                                   \
+        return call_end(&c, NVML_SUCCESS);                     \
+    }
+#define GPU_NUMBER(function, expression) GPU_VALUE(function, unsigned, HANDLE_GPU, expression)
 
 #endif

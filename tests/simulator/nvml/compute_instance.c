@@ -10,7 +10,7 @@ struct ci_profile {
     unsigned number, slices;
 };
 
-static const struct ci_profile ci_profiles[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 7}, {REVISION1, 1}};
+static const struct ci_profile ci_profiles[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 7}, {5, 8}, {6, 6}, {REVISION1, 1}};
 
 static const struct ci_profile *ci_profile(unsigned number)
 {
@@ -26,13 +26,14 @@ unsigned ci_slices(unsigned number)
     return profile ? profile->slices : 0;
 }
 
-/* Instances of the profile that a GPU instance can hold; 0: not offered. 4 slices offer no 3-slice profile. */
+/* Instances of the profile that a GPU instance can hold; 0: not offered. 4 slices offer no 3-slice profile, and those of more
+   than 4 slices are for the GPU instance of just that size. */
 static unsigned ci_count(const struct model *model, const struct gi_profile *gi, unsigned number)
 {
     unsigned slices = ci_slices(number);
     if (number == REVISION1)
         return model->revision1_multiprocessors && gi->size == 2 ? 1 : 0;
-    if (!slices || slices > gi->slices || (slices == 3 && gi->slices == 4))
+    if (!slices || slices > gi->slices || (slices > 4 && slices != gi->slices) || (slices == 3 && gi->slices == 4))
         return 0;
     return gi->slices / slices;
 }
@@ -183,6 +184,7 @@ static nvmlReturn_t add_instance(struct call *c, unsigned number, int start, nvm
     unsigned id = free_id(c);
     c->state->ci[c->state->cis++] = (struct compute_instance){c->gi->gpu, c->gi->id, id, number, start};
     *ci = handle_of(HANDLE_CI, c->gi->gpu, c->gi->id, id);
+    event_raise(c->gpu, EVENT_MIG_CONFIGURATION, 0);
     call_change(c);
     return NVML_SUCCESS;
 }
@@ -238,6 +240,7 @@ EXPORT nvmlReturn_t nvmlComputeInstanceDestroy(nvmlComputeInstance_t ci)
     if (!may_write() || ci_is_used(&c))
         return call_end(&c, may_write() ? NVML_ERROR_IN_USE : NVML_ERROR_NO_PERMISSION);
     *c.ci = c.state->ci[--c.state->cis];
+    event_raise(c.gpu, EVENT_MIG_CONFIGURATION, 0);
     call_change(&c);
     return call_end(&c, NVML_SUCCESS);
 }

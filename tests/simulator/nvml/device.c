@@ -104,6 +104,29 @@ EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *text, nvmlDevice_t *de
     return put_handle(&c, gpu, device, NVML_ERROR_NOT_FOUND);
 }
 
+enum { UUID_TEXT = 1, UUID_BYTES = 2 };
+
+/* A binary UUID is that of a GPU. */
+static void uuid_text(const unsigned char *bytes, char *text)
+{
+    text += sprintf(text, "GPU");
+    for (unsigned i = 0; i < 16; i++)
+        text += sprintf(text, i == 0 || (i >= 4 && i <= 10 && i % 2 == 0) ? "-%02x" : "%02x", bytes[i]);
+}
+
+EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUIDV(const nvmlUUID_v1_t *uuid, nvmlDevice_t *device)
+{
+    char text[64];
+    if (uuid->version != STRUCT_VERSION(nvmlUUID_v1_t, 1))
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (uuid->type == UUID_TEXT)
+        return nvmlDeviceGetHandleByUUID(uuid->value.str, device);
+    if (uuid->type != UUID_BYTES)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    uuid_text(uuid->value.bytes, text);
+    return nvmlDeviceGetHandleByUUID(text, device);
+}
+
 EXPORT nvmlReturn_t nvmlDeviceGetHandleBySerial(const char *serial, nvmlDevice_t *device)
 {
     struct call c;
@@ -170,7 +193,18 @@ EXPORT nvmlReturn_t nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t device, char *v
     struct call c;
     if (!call_on(&c, "nvmlDeviceGetGspFirmwareVersion", device, HANDLE_GPU))
         return c.code;
+    if (c.gpu->model->architecture < NVML_ARCH_TURING)
+        return call_end(&c, NVML_ERROR_NOT_SUPPORTED);
     return put_text(&c, version, 64, c.state->driver);
+}
+
+EXPORT nvmlReturn_t nvmlDeviceGetGspFirmwareMode(nvmlDevice_t device, unsigned *enabled, unsigned *is_default)
+{
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceGetGspFirmwareMode", device, HANDLE_GPU))
+        return c.code;
+    *enabled = *is_default = c.gpu->model->architecture >= NVML_ARCH_TURING;
+    return call_end(&c, NVML_SUCCESS);
 }
 
 EXPORT nvmlReturn_t nvmlDeviceGetInforomImageVersion(nvmlDevice_t device, char *version, unsigned length)
@@ -178,7 +212,50 @@ EXPORT nvmlReturn_t nvmlDeviceGetInforomImageVersion(nvmlDevice_t device, char *
     struct call c;
     if (!call_on(&c, "nvmlDeviceGetInforomImageVersion", device, HANDLE_GPU))
         return c.code;
+    if (health_or(c.gpu, HEALTH_inforom_corrupted, 0))
+        return call_end(&c, NVML_ERROR_CORRUPTED_INFOROM);
     return put_text(&c, version, length, "G506.0200.00.04");
+}
+
+/* OEM, ECC and power object, the versions of A100 boards. */
+EXPORT nvmlReturn_t nvmlDeviceGetInforomVersion(nvmlDevice_t device, unsigned object, char *version, unsigned length)
+{
+    static const char *const versions[] = {"2.0", "6.16", "N/A"};
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceGetInforomVersion", device, HANDLE_GPU))
+        return c.code;
+    if (object >= sizeof versions / sizeof *versions)
+        return call_end(&c, NVML_ERROR_INVALID_ARGUMENT);
+    if (health_or(c.gpu, HEALTH_inforom_corrupted, 0))
+        return call_end(&c, NVML_ERROR_CORRUPTED_INFOROM);
+    if (object == 2 || (object == 1 && !c.gpu->model->ecc))
+        return call_end(&c, NVML_ERROR_NOT_SUPPORTED);
+    return put_text(&c, version, length, versions[object]);
+}
+
+EXPORT nvmlReturn_t nvmlDeviceValidateInforom(nvmlDevice_t device)
+{
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceValidateInforom", device, HANDLE_GPU))
+        return c.code;
+    int corrupted = health_or(c.gpu, HEALTH_inforom_corrupted, 0);
+    return call_end(&c, corrupted ? NVML_ERROR_CORRUPTED_INFOROM : NVML_SUCCESS);
+}
+
+EXPORT nvmlReturn_t nvmlDeviceGetInforomConfigurationChecksum(nvmlDevice_t device, unsigned *checksum)
+{
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceGetInforomConfigurationChecksum", device, HANDLE_GPU))
+        return c.code;
+    *checksum = c.gpu->model->pci_id ^ c.gpu->model->subsystem;
+    int corrupted = health_or(c.gpu, HEALTH_inforom_corrupted, 0);
+    return call_end(&c, corrupted ? NVML_ERROR_CORRUPTED_INFOROM : NVML_SUCCESS);
+}
+
+/* Modules of a baseboard count from 1, cards are 0: modules are what NVLink joins without bridges. */
+static int is_module(const struct gpu *gpu)
+{
+    return !strcmp(gpu->nvlink, "switch") || !strcmp(gpu->nvlink, "mesh");
 }
 
 EXPORT nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned *index)
@@ -193,33 +270,29 @@ EXPORT nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned *index)
     return call_end(&c, NVML_ERROR_NOT_FOUND);
 }
 
-#define NUMBER(function, kinds, value)                                                                                   \
-    EXPORT nvmlReturn_t function(nvmlDevice_t device, unsigned *number)                                                  \
-    {                                                                                                                  \
-        struct call c;                                                                                                 \
-        if (!call_on(&c, #function, device, kinds))                                                                    \
-            return c.code;                                                                                             \
-        *number = value;                                                                                               \
-        return call_end(&c, NVML_SUCCESS);                                                                             \
-    }
+GPU_NUMBER(nvmlDeviceGetMinorNumber, c.gpu->minor)
+GPU_NUMBER(nvmlDeviceGetArchitecture, c.gpu->model->architecture)
+GPU_NUMBER(nvmlDeviceGetBrand, c.gpu->model->brand)
+GPU_NUMBER(nvmlDeviceGetBoardId, c.gpu->domain << 16 | c.gpu->bus << 8 | c.gpu->device << 3)
+GPU_NUMBER(nvmlDeviceGetMultiGpuBoard, 0)
+GPU_NUMBER(nvmlDeviceGetNumGpuCores, c.gpu->model->cores)
+GPU_NUMBER(nvmlDeviceGetMemoryBusWidth, c.gpu->model->bus_width)
+GPU_NUMBER(nvmlDeviceGetPersistenceMode, c.gpu->persistence)
+GPU_NUMBER(nvmlDeviceGetDisplayActive, 0)
+GPU_NUMBER(nvmlDeviceGetIrqNum, 100 + (unsigned)(c.gpu - c.state->gpu))
+GPU_NUMBER(nvmlDeviceGetBusType, 2) /* NVML_BUS_TYPE_PCIE */
+GPU_NUMBER(nvmlDeviceGetVirtualizationMode, c.gpu->passthrough)
+GPU_NUMBER(nvmlDeviceGetModuleId, is_module(c.gpu) ? c.gpu->minor + 1 : 0)
 
-NUMBER(nvmlDeviceGetMinorNumber, HANDLE_GPU, c.gpu->minor)
-NUMBER(nvmlDeviceGetArchitecture, HANDLE_GPU, c.gpu->model->architecture)
-NUMBER(nvmlDeviceGetBrand, HANDLE_GPU, c.gpu->model->brand)
-NUMBER(nvmlDeviceGetBoardId, HANDLE_GPU, c.gpu->bus << 8 | c.gpu->device << 3)
-NUMBER(nvmlDeviceGetMultiGpuBoard, HANDLE_GPU, 0)
-NUMBER(nvmlDeviceGetNumGpuCores, HANDLE_GPU, c.gpu->model->cores)
-NUMBER(nvmlDeviceGetMemoryBusWidth, HANDLE_GPU, c.gpu->model->bus_width)
-NUMBER(nvmlDeviceGetPersistenceMode, HANDLE_GPU, c.gpu->persistence)
-NUMBER(nvmlDeviceGetDisplayMode, HANDLE_GPU, 0)
-NUMBER(nvmlDeviceGetDisplayActive, HANDLE_GPU, 0)
-NUMBER(nvmlDeviceGetComputeMode, HANDLE_GPU, 0)
-NUMBER(nvmlDeviceGetNumaNodeId, HANDLE_GPU, 0)
-NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, HANDLE_GPU, c.gpu->model->pcie_generation)
-NUMBER(nvmlDeviceGetMaxPcieLinkGeneration, HANDLE_GPU, c.gpu->model->pcie_generation)
-NUMBER(nvmlDeviceGetGpuMaxPcieLinkGeneration, HANDLE_GPU, c.gpu->model->pcie_generation)
-NUMBER(nvmlDeviceGetCurrPcieLinkWidth, HANDLE_GPU, 16)
-NUMBER(nvmlDeviceGetMaxPcieLinkWidth, HANDLE_GPU, 16)
+/* "Requested functionality has been deprecated" since 580. */
+EXPORT nvmlReturn_t nvmlDeviceGetDisplayMode(nvmlDevice_t device, unsigned *mode)
+{
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceGetDisplayMode", device, HANDLE_GPU))
+        return c.code;
+    *mode = 0;
+    return call_end(&c, driver_branch(c.state) >= 580 ? NVML_ERROR_DEPRECATED : NVML_SUCCESS);
+}
 
 EXPORT nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
 {
@@ -286,4 +359,68 @@ EXPORT nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_
                                  full.pciDeviceId, full.pciSubSystemId, 3,        2,  ""};
     memcpy(pci->busId, full.busId, sizeof pci->busId);
     return code;
+}
+
+/* Of a compute tray: only Blackwell and later say it. */
+EXPORT nvmlReturn_t nvmlDeviceGetPlatformInfo(nvmlDevice_t device, nvmlPlatformInfo_t *info)
+{
+    struct call c;
+    unsigned version = info->version;
+    if (version != STRUCT_VERSION(nvmlPlatformInfo_t, 1) && version != STRUCT_VERSION(nvmlPlatformInfo_t, 2))
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (!call_on(&c, "nvmlDeviceGetPlatformInfo", device, HANDLE_GPU))
+        return c.code;
+    if (c.gpu->model->architecture < NVML_ARCH_BLACKWELL || !is_module(c.gpu))
+        return call_end(&c, NVML_ERROR_NOT_SUPPORTED);
+    *info = (nvmlPlatformInfo_t){.version = version, .slotNumber = 1, .hostId = 1};
+    memcpy(info->chassisSerialNumber, c.state->gpu[0].serial, sizeof info->chassisSerialNumber - 1);
+    info->peerType = !strcmp(c.gpu->nvlink, "switch"); /* 0: directly joined, 1: by a switch */
+    info->moduleId = c.gpu->minor + 1;
+    return call_end(&c, NVML_SUCCESS);
+}
+
+EXPORT nvmlReturn_t nvmlDeviceGetC2cModeInfoV(nvmlDevice_t device, nvmlC2cModeInfo_v1_t *info)
+{
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceGetC2cModeInfo", device, HANDLE_GPU))
+        return c.code;
+    info->isC2cEnabled = c.gpu->model->coherent;
+    return call_end(&c, c.gpu->model->coherent ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED);
+}
+
+/* NVML_DEVICE_ADDRESSING_MODE_ATS on coherent boards, none on others (HMM is a matter of the kernel). */
+EXPORT nvmlReturn_t nvmlDeviceGetAddressingMode(nvmlDevice_t device, nvmlDeviceAddressingMode_v1_t *mode)
+{
+    struct call c;
+    if (mode->version != STRUCT_VERSION(nvmlDeviceAddressingMode_v1_t, 1))
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (!call_on(&c, "nvmlDeviceGetAddressingMode", device, HANDLE_GPU))
+        return c.code;
+    mode->value = c.gpu->model->coherent ? 2 : 0;
+    return call_end(&c, c.gpu->model->architecture < NVML_ARCH_TURING ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS);
+}
+
+/* Compute mode. Of a GPU in MIG mode the MIG devices have it; all of them share one here. */
+EXPORT nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, unsigned *mode)
+{
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceGetComputeMode", device, HANDLE_GPU | HANDLE_MIG))
+        return c.code;
+    *mode = health_or(c.gpu, HEALTH_compute_mode, 0);
+    return call_end(&c, NVML_SUCCESS);
+}
+
+EXPORT nvmlReturn_t nvmlDeviceSetComputeMode(nvmlDevice_t device, unsigned mode)
+{
+    enum { EXCLUSIVE_THREAD = 1, MODES = 4 };
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceSetComputeMode", device, HANDLE_GPU | HANDLE_MIG))
+        return c.code;
+    call_log("nvmlDeviceSetComputeMode gpu=%u mode=%u", c.gpu->minor, mode);
+    nvmlReturn_t code = may_set(&c, mode < MODES);
+    if (!code && (mode == EXCLUSIVE_THREAD || (c.gpu->mig && !c.ci)))
+        code = NVML_ERROR_NOT_SUPPORTED;
+    if (!code)
+        health_set(&c, HEALTH_compute_mode, mode);
+    return call_end(&c, code);
 }

@@ -204,6 +204,7 @@ static nvmlReturn_t add_instance(struct call *c, const struct gi_profile *profil
     unsigned id = instance_id(c->gpu->model, profile, start);
     c->state->gi[c->state->gis++] = (struct gpu_instance){c->gpu->minor, id, profile->id, start};
     *gi = handle_of(HANDLE_GI, c->gpu->minor, id, 0);
+    event_raise(c->gpu, EVENT_MIG_CONFIGURATION, 0);
     call_change(c);
     return NVML_SUCCESS;
 }
@@ -275,6 +276,7 @@ EXPORT nvmlReturn_t nvmlGpuInstanceDestroy(nvmlGpuInstance_t gi)
     if (!may_write() || gi_is_used(&c))
         return call_end(&c, may_write() ? NVML_ERROR_IN_USE : NVML_ERROR_NO_PERMISSION);
     *c.gi = c.state->gi[--c.state->gis];
+    event_raise(c.gpu, EVENT_MIG_CONFIGURATION, 0);
     call_change(&c);
     return call_end(&c, NVML_SUCCESS);
 }

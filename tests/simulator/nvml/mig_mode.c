@@ -25,6 +25,12 @@ static int has_instances(const struct state *state, const struct gpu *gpu)
     return 0;
 }
 
+/* The fabric manager has its switches open: no GPU behind them can be reset alone. */
+static int on_held_fabric(const struct call *c)
+{
+    return !strcmp(c->gpu->nvlink, "switch") && fabric_is_held();
+}
+
 /* 0 when the new mode can become active now, else what stands against it. */
 static nvmlReturn_t activation(const struct call *c)
 {
@@ -35,7 +41,15 @@ static nvmlReturn_t activation(const struct call *c)
         return NVML_SUCCESS;
     if (gpu->passthrough)
         return NVML_ERROR_RESET_REQUIRED;
-    return session_is_alone() ? NVML_SUCCESS : NVML_ERROR_IN_USE;
+    return session_is_alone() && !on_held_fabric(c) ? NVML_SUCCESS : NVML_ERROR_IN_USE;
+}
+
+static void activate(struct call *c, unsigned mode)
+{
+    c->gpu->mig = mode;
+    if (c->gpu->model->mig_needs_reset)
+        gpu_forget(c->state, c->gpu);
+    event_raise(c->gpu, EVENT_MIG_CONFIGURATION, 0);
 }
 
 EXPORT nvmlReturn_t nvmlDeviceSetMigMode(nvmlDevice_t device, unsigned mode, nvmlReturn_t *status)
@@ -52,8 +66,8 @@ EXPORT nvmlReturn_t nvmlDeviceSetMigMode(nvmlDevice_t device, unsigned mode, nvm
         return call_end(&c, NVML_ERROR_NO_PERMISSION);
     c.gpu->pending = mode;
     *status = c.gpu->mig == mode ? NVML_SUCCESS : activation(&c);
-    if (!*status)
-        c.gpu->mig = mode;
+    if (!*status && c.gpu->mig != mode)
+        activate(&c, mode);
     call_change(&c);
     return call_end(&c, NVML_SUCCESS);
 }
@@ -82,9 +96,10 @@ EXPORT nvmlReturn_t simhwDeviceReset(nvmlDevice_t device)
         return call_end(&c, NVML_ERROR_NO_PERMISSION);
     if (c.gpu->passthrough)
         return call_end(&c, NVML_ERROR_NOT_SUPPORTED);
-    if (gpu_is_busy(c.state, c.gpu) || !session_is_alone() || is_held())
+    if (gpu_is_busy(c.state, c.gpu) || !session_is_alone() || is_held() || on_held_fabric(&c))
         return call_end(&c, NVML_ERROR_IN_USE);
     c.gpu->mig = c.gpu->pending;
+    gpu_forget(c.state, c.gpu);
     gpu_clear_instances(c.state, c.gpu->minor);
     call_change(&c);
     return call_end(&c, NVML_SUCCESS);

@@ -159,12 +159,50 @@ static int cuda_version(const char *driver)
 {
     static const struct {
         int branch, cuda;
-    } table[] = {{595, 13020}, {590, 13010}, {580, 13000}, {575, 12090}, {570, 12080}, {565, 12070},
+    } table[] = {{620, 13050}, {615, 13040}, {610, 13030}, {595, 13020}, {590, 13010}, {580, 13000}, {575, 12090}, {570, 12080}, {565, 12070},
                  {560, 12060}, {555, 12050}, {550, 12040}, {545, 12030}, {535, 12020}, {525, 12000}};
     for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
         if (parse_number(driver, 0) >= table[i].branch)
             return table[i].cuda;
     return 11040;
+}
+
+/* "r570_00": the branch as the build of the driver calls it. */
+EXPORT nvmlReturn_t nvmlSystemGetDriverBranch(nvmlSystemDriverBranchInfo_v1_t *info, unsigned length)
+{
+    struct call c;
+    if (info->version != STRUCT_VERSION(nvmlSystemDriverBranchInfo_v1_t, 1))
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (!call_begin(&c, "nvmlSystemGetDriverBranch"))
+        return c.code;
+    char text[32];
+    snprintf(text, sizeof text, "r%u_00", driver_branch(c.state));
+    unsigned room = length < sizeof info->branch ? length : sizeof info->branch;
+    return call_end(&c, copy_text(info->branch, room, text) ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS);
+}
+
+/* None of these is there. */
+#define NONE_OF(function)                          \
+    EXPORT nvmlReturn_t function(unsigned *count)    \
+    {                                              \
+        struct call c;                             \
+        if (!call_begin(&c, #function))            \
+            return c.code;                         \
+        *count = 0;                                \
+        return call_end(&c, NVML_SUCCESS);         \
+    }
+
+NONE_OF(nvmlGetExcludedDeviceCount)
+NONE_OF(nvmlUnitGetCount)
+
+EXPORT nvmlReturn_t nvmlSystemGetHicVersion(unsigned *count, void *entries)
+{
+    struct call c;
+    (void)entries;
+    if (!call_begin(&c, "nvmlSystemGetHicVersion"))
+        return c.code;
+    *count = 0;
+    return call_end(&c, NVML_SUCCESS);
 }
 
 EXPORT nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned length)
