@@ -57,56 +57,190 @@ observed_at:
   returned: always
   sample: "2026-11-30T22:12:24Z"
 boot_id:
-  description: The kernel's id of the boot in which this was read.
+  description: The kernel's id of the boot in which this was read (C(/proc/sys/kernel/random/boot_id)).
   type: str
   returned: always
   sample: 5b0b3a0e-8f52-4b7d-9a7c-3f2f1f4f0c11
 machine:
-  description: Product name of the machine.
+  description: Product name of the machine (DMI). Null where the firmware has none.
   type: str
   returned: always
   sample: PowerEdge XE9680
 vgpu_present:
-  description: Whether the host is a vGPU guest. Null where that cannot be read.
+  description:
+    - Whether the host is a vGPU guest, from the vendor-specific capability in PCI configuration space.
+    - Null where there is no GPU, or the space cannot be read as a whole, which needs root.
   type: bool
   returned: always
   sample: false
+unreadable:
+  description: What could not be read, path to the system's reason. What depends on it counts as absent above.
+  type: dict
+  returned: always
+  sample: {"/sys/bus/pci/devices/0000:41:00.0/config": Permission denied}
 gpus:
   description:
-    - The GPUs. Without NVML they come from PCI, with null RV(gpus[].uuid), RV(gpus[].minor) and RV(gpus[].index).
-    - A value of RV(gpus[].health) that the GPU does not give is null, and C(health.unknown) has NVML's reason.
+    - The GPUs, those that NVML identifies first, in its order. The others come from PCI, with null RV(gpus[].uuid),
+      RV(gpus[].minor) and RV(gpus[].index), and RV(gpus[].error) says why.
   type: list
   elements: dict
   returned: always
   contains:
     index:
-      description: NVML's index.
+      description: NVML's index. It follows the PCI address and may change at a boot.
       type: int
     minor:
-      description: Number of the device node.
+      description: Number of the device node, C(/dev/nvidia<minor>) (NVML).
       type: int
     uuid:
-      description: UUID of the GPU.
+      description: UUID of the GPU (NVML).
       type: str
     name:
-      description: Product name.
+      description: Product name, from NVML, or from the collection's catalog of PCI ids.
       type: str
     pci_address:
-      description: As in sysfs.
+      description: As in sysfs, with a domain of four digits.
       type: str
     pci_id:
-      description: Vendor and device.
+      description: Vendor and device, as lspci writes them.
       type: str
+    pci_class:
+      description: All six digits of the class (sysfs). C(0x0302..) is a 3D controller, C(0x0300..) has a display.
+      type: str
+    architecture:
+      description: In lower case, from NVML, or from the range of the PCI id.
+      type: str
+    compute_capability:
+      description: CUDA compute capability (NVML).
+      type: str
+    memory_mib:
+      description: The whole memory in MiB (NVML).
+      type: int
+    numa_node:
+      description: NUMA node (sysfs). Null on a machine without.
+      type: int
     mig:
-      description: Mode and MIG devices.
+      description: MIG mode and devices.
       type: dict
+      returned: with subset mig
+      contains:
+        capable:
+          description: Whether NVML, or without it the catalog, knows MIG on this GPU. Null where neither knows the GPU.
+          type: bool
+        enabled:
+          description: The mode in effect (NVML). Null without NVML.
+          type: bool
+        pending:
+          description: The mode after the next reset of the GPU (NVML). Null without NVML.
+          type: bool
+        devices:
+          description: The MIG devices (NVML).
+          type: list
+          elements: dict
+          contains:
+            index:
+              description: Index of the MIG device in its GPU.
+              type: int
+            uuid:
+              description: UUID of the MIG device.
+              type: str
+            profile:
+              description: Name of its profile, as in V(3g.20gb) or V(1c.3g.20gb).
+              type: str
+            gpu_instance:
+              description: Id of its GPU instance.
+              type: int
+            compute_instance:
+              description: Id of its compute instance in the GPU instance.
+              type: int
+            memory_mib:
+              description: Its memory in MiB.
+              type: int
+            attributes:
+              description: Numbers of multiprocessors, slices and media engines that it has (nvmlDeviceGetAttributes).
+              type: dict
+              sample:
+                multiprocessors: 42
+                gpu_instance_slices: 3
+                compute_instance_slices: 3
+                copy_engines: 3
+                decoders: 2
+                encoders: 0
+                jpeg_engines: 0
+                ofa_engines: 0
     health:
-      description: Memory errors, remapped rows, temperature, power, throttle reasons, PCIe link.
+      description: What the GPU says of itself (NVML). Null without NVML.
       type: dict
+      returned: with subset nvml
+      contains:
+        ecc:
+          description:
+            - Mode now and after the next reset, and counts of memory errors since the driver was loaded (volatile) and
+              in the board's life (aggregate).
+          type: dict
+          sample: {enabled: true, pending: true, corrected_volatile: 0, uncorrected_volatile: 0}
+        remapped_rows:
+          description:
+            - Rows of memory remapped after correctable and uncorrectable errors, whether a remapping waits for a reset,
+              and whether one failed.
+          type: dict
+          sample: {correctable: 0, uncorrectable: 0, pending: false, failed: false}
+        temperature_c:
+          description: Temperature of the GPU in degrees Celsius.
+          type: int
+        power_w:
+          description: Power drawn in watts.
+          type: float
+        power_limit_w:
+          description: Power limit in effect in watts.
+          type: float
+        throttle_reasons:
+          description: Why clocks are below their maximum (nvmlClocksEventReasons). V(gpu_idle) is no fault.
+          type: list
+          elements: str
+        link:
+          description: Generation and width (lanes) of the PCIe link now, and what GPU and slot can do.
+          type: dict
+          sample: {generation: 5, generation_max: 5, width: 16, width_max: 16}
+        unknown:
+          description: Dotted key of this dictionary to NVML's reason, for each value that is null.
+          type: dict
+          sample: {remapped_rows: "nvmlDeviceGetRemappedRows: Not Supported"}
     processes:
-      description: Who uses the GPU.
+      description: Who uses the GPU (NVML). Null where NVML does not tell, which is not the same as nobody.
       type: list
       elements: dict
+      returned: with subset nvml
+      contains:
+        pid:
+          description: Process id in the host's namespace.
+          type: int
+        type:
+          description: V(compute) or V(graphics).
+          type: str
+        memory_mib:
+          description: Memory of the GPU that it uses, in MiB. Null where NVML does not count it, as inside of MIG.
+          type: int
+        gpu_instance:
+          description: Id of the GPU instance that it runs in. Null outside of MIG.
+          type: int
+        compute_instance:
+          description: Id of the compute instance that it runs in. Null outside of MIG.
+          type: int
+    fabric:
+      description:
+        - State of the NVLink fabric as the fabric manager left it (nvmlDeviceGetGpuFabricInfoV), V(not_started),
+          V(in_progress) or V(completed). Null where the GPU has no fabric.
+      type: dict
+      returned: with subset nvml
+      sample: {state: completed, clique: 0, cluster_uuid: 00000000-0000-0000-0000-000000000000}
+    error:
+      description: Why NVML does not identify this GPU. Null where it does, or was not asked.
+      type: str
+    unknown:
+      description: Key of this row to NVML's reason, for each value that is null and should not be.
+      type: dict
+      sample: {memory_mib: "nvmlDeviceGetMemoryInfo: Insufficient Permissions"}
   sample:
     - index: 0
       minor: 0
@@ -130,28 +264,116 @@ gpus:
             gpu_instance: 2
             compute_instance: 0
             memory_mib: 40448
-      health:
-        ecc: {enabled: true, pending: true, corrected_volatile: 0, uncorrected_volatile: 0}
-        remapped_rows: {correctable: 0, uncorrectable: 0, pending: false, failed: false}
-        temperature_c: 31
-        power_w: 70.2
-        throttle_reasons: [gpu_idle]
-        link: {generation: 5, generation_max: 5, width: 16, width_max: 16}
-        unknown: {}
       processes: []
       fabric: null
       error: null
+      unknown: {}
 pci:
-  description: NVSwitches, network adapters, and GPUs that PCI has and NVML lacks.
+  description: What the PCI bus has besides GPUs (sysfs).
   type: dict
   returned: with subset pci
-  sample: {nvswitches: [], nics: [], missing_in_nvml: []}
+  contains:
+    nvswitches:
+      description: NVSwitches up to the third generation; later ones are no PCI devices of the host.
+      type: list
+      elements: dict
+      sample: [{pci_address: "0000:05:00.0", pci_id: "10de:22a3", driver: nvidia-nvswitch}]
+    nics:
+      description: Ethernet and InfiniBand adapters without virtual functions, their interfaces and RDMA names.
+      type: list
+      elements: dict
+      sample:
+        - {pci_address: "0000:61:00.0", pci_id: "15b3:1021", driver: mlx5_core, interfaces: [ib0], rdma: [mlx5_0]}
+    missing_in_nvml:
+      description: Addresses of GPUs that NVML does not list. Null where NVML did not answer or was not asked.
+      type: list
+      elements: str
 driver:
-  description:
-    - Where the driver came from, its versions on disk, loaded and as library, kernels, services, and whether NVML
-      answers.
+  description: The driver, on disk and loaded. A version is null where there is none.
   type: dict
   returned: always
+  contains:
+    source:
+      description:
+        - V(none), V(distro), V(cuda_repo), V(runfile), V(container), or V(mixed) where there is more than one.
+        - Null where a driver is loaded that nothing on the host accounts for.
+      type: str
+    installed_version:
+      description: Version of the module that modprobe would load into the running kernel (modinfo).
+      type: str
+    loaded_version:
+      description: Version of the loaded module (C(/sys/module/nvidia/version)).
+      type: str
+    library_version:
+      description: Version in the file name behind libnvidia-ml.so.1.
+      type: str
+    flavour:
+      description: V(open) or V(proprietary), of the loaded module, else of the one on disk.
+      type: str
+    signer:
+      description: Name of the key that signed the module on disk (modinfo). Null where it is not signed.
+      type: str
+    packages:
+      description: Installed packages of the driver, name to version (dpkg).
+      type: dict
+      sample: {nvidia-kernel-open-dkms: 595.71.05-1}
+    held:
+      description: Those of them that are on hold.
+      type: list
+      elements: str
+    kernels:
+      description: Every kernel whose modules are installed.
+      type: list
+      elements: dict
+      contains:
+        version:
+          description: Release, as uname gives it.
+          type: str
+        running:
+          description: Whether it is the running one.
+          type: bool
+        headers:
+          description: Whether its headers are there, so that DKMS can build.
+          type: bool
+        module:
+          description: Version of the nvidia module that modprobe would load into it. Null for none.
+          type: str
+        module_flavour:
+          description: V(open) or V(proprietary).
+          type: str
+        module_signer:
+          description: Name of the key that signed the module. Null where it is not signed.
+          type: str
+        dkms:
+          description:
+            - How far DKMS got, V(added), V(built) or V(installed) (C(/var/lib/dkms)). Null where it has no driver.
+          type: str
+    secure_boot:
+      description: Whether Secure Boot is on (EFI variable). Null where the host was not booted by EFI.
+      type: bool
+    nouveau:
+      description: Whether the module nouveau is loaded.
+      type: bool
+    services:
+      description:
+        - Units of driver, fabric and this collection (systemd), each with C(loaded), C(active) and C(enabled). Empty
+          where O(host_root) is not the running system.
+      type: dict
+      sample:
+        nvidia-persistenced.service: {loaded: loaded, active: active, enabled: enabled}
+    cuda_version:
+      description: The highest CUDA that the driver runs (NVML). Null where NVML did not answer.
+      type: str
+    nvml:
+      description: Whether NVML answers.
+      type: dict
+      contains:
+        available:
+          description: Whether it could be started and lists GPUs.
+          type: bool
+        error:
+          description: The call that failed with NVML's words, also of single GPUs. Null where all went well.
+          type: str
   sample:
     source: cuda_repo
     installed_version: 595.71.05
@@ -162,7 +384,13 @@ driver:
     packages: {nvidia-kernel-open-dkms: 595.71.05-1}
     held: [nvidia-kernel-open-dkms]
     kernels:
-      - {version: 6.1.0-37-amd64, running: true, headers: true, module: 595.71.05}
+      - version: 6.1.0-37-amd64
+        running: true
+        headers: true
+        module: 595.71.05
+        module_flavour: open
+        module_signer: null
+        dkms: installed
     secure_boot: false
     nouveau: false
     services:
@@ -170,23 +398,78 @@ driver:
     cuda_version: "13.2"
     nvml: {available: true, error: null}
 topology:
-  description:
-    - Link kinds between GPUs as C(nvidia-smi topo -m) names them, and the affinity of each. Null where NVML does not
-      answer.
+  description: How GPUs and RDMA adapters are connected.
   type: dict
   returned: with subset topology
-  sample:
-    gpus: ["0000:41:00.0", "0000:51:00.0"]
-    matrix: [[X, NODE], [NODE, X]]
+  contains:
+    devices:
+      description: GPUs, then RDMA adapters, each with address, C(kind) (V(gpu), V(nic)) and an adapter's name.
+      type: list
+      elements: dict
+      sample: [{pci_address: "0000:41:00.0", kind: gpu, name: null}]
+    matrix:
+      description:
+        - Kind of link between the devices, a row and a column each in their order, in the words of
+          C(nvidia-smi topo -m). C(NV18) are 18 NVLinks, C(X) is the device itself.
+        - GPUs from NVML, adapters from the PCI tree in sysfs. Null where that does not tell.
+      type: list
+      elements: list
+      sample: [[X, NV18], [NV18, X]]
     affinity:
-      - {pci_address: "0000:41:00.0", cpus: 0-31, numa_node: 0}
-      - {pci_address: "0000:51:00.0", cpus: 0-31, numa_node: 0}
-    error: null
+      description: CPUs and NUMA node that are near to each device (sysfs).
+      type: list
+      elements: dict
+      sample: [{pci_address: "0000:41:00.0", cpus: 0-31, numa_node: 0}]
+    fabric:
+      description:
+        - The NVLink fabric; of each key of RV(gpus[].fabric) what all GPUs share, null where they differ. Null where no
+          GPU has one.
+      type: dict
+      sample: {state: completed, clique: 0, cluster_uuid: 00000000-0000-0000-0000-000000000000}
+    error:
+      description: Why NVML tells nothing of the links. Null where it does.
+      type: str
 runtimes:
-  description: The container engines of the host, and what is in effect in each.
+  description: The container engines whose program or configuration is there.
   type: list
   elements: dict
   returned: with subset runtimes
+  contains:
+    runtime:
+      description: V(containerd), V(crio) or V(docker).
+      type: str
+    program:
+      description: Path of the engine. Null where there is only a configuration.
+      type: str
+    version:
+      description: As the engine prints it.
+      type: str
+    config_files:
+      description: The files of it that are there.
+      type: list
+      elements: str
+    handlers:
+      description: Runtime handlers in effect, name to program.
+      type: dict
+      sample: {nvidia: /usr/bin/nvidia-container-runtime}
+    default_runtime:
+      description: Name of the default handler. Null where the engine's own default holds.
+      type: str
+    cdi_enabled:
+      description: Whether CDI is on. Null where the engine's default for its version holds.
+      type: bool
+    source:
+      description: V(engine) where the engine was asked, V(files) where its files were laid over each other.
+      type: str
+    error:
+      description: What is wrong with its files. Null for nothing.
+      type: str
+    socket:
+      description: Path of its socket. Null where there is none.
+      type: str
+    distribution:
+      description: V(k3s), V(rke2), V(k0s) or V(microk8s) where one of them is on the host.
+      type: str
   sample:
     - runtime: containerd
       program: /usr/bin/containerd
@@ -200,9 +483,40 @@ runtimes:
       socket: /run/containerd/containerd.sock
       distribution: null
 cdi:
-  description: The CDI specs of the host, each with why it does not fit the host any more.
+  description: The CDI specs of the host.
   type: dict
   returned: with subset cdi
+  contains:
+    specs:
+      description: Every file that engines would read as a spec.
+      type: list
+      elements: dict
+      contains:
+        path:
+          description: The file.
+          type: str
+        kind:
+          description: Vendor and class.
+          type: str
+        devices:
+          description: Names of its devices.
+          type: list
+          elements: str
+        driver_version:
+          description: Version of the driver for which it was made. Null where it does not tell.
+          type: str
+        error:
+          description: Why it cannot be read as a spec. Null where it can.
+          type: str
+        stale_because:
+          description:
+            - Why it does not fit the host any more, each C(reason) with what is C(wanted) and C(found). Reasons are
+              V(driver_version), V(device_major), V(device_missing), V(mig_layout), V(hook_missing), V(library_missing)
+              and V(spec_version).
+          type: list
+          elements: dict
+          sample:
+            - {reason: driver_version, wanted: 595.71.05 (the loaded driver), found: 580.95.05 (in the spec)}
   sample:
     specs:
       - path: /var/run/cdi/nvidia.yaml
@@ -212,9 +526,38 @@ cdi:
         error: null
         stale_because: []
 kubelet:
-  description: The kubelet, its version, root directory, cgroup driver, and the sockets of registered device plugins.
+  description: The kubelet; its flags win over its configuration file.
   type: dict
   returned: with subset kubelet
+  contains:
+    present:
+      description: Whether it runs, or its program or configuration is there.
+      type: bool
+    running:
+      description: Whether it runs.
+      type: bool
+    version:
+      description: As the program prints it. Null where there is no program to ask, or another root is read.
+      type: str
+    root_directory:
+      description: Its flag C(root-dir), or the default.
+      type: str
+    cgroup_driver:
+      description: V(systemd) or V(cgroupfs).
+      type: str
+    runtime_endpoint:
+      description: Socket of its engine. Null where that is not set.
+      type: str
+    engine:
+      description: V(containerd), V(crio) or V(docker), from the endpoint. Null where that names none of them.
+      type: str
+    node_name:
+      description: Its flag C(hostname-override). Null where it takes the host name.
+      type: str
+    device_plugin_sockets:
+      description: Sockets of registered device plugins.
+      type: list
+      elements: str
   sample:
     present: true
     running: true
@@ -237,8 +580,8 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._ansible import runner
-from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.gpu_stack import SUBSETS, missing_helpers, read_facts
+from ..module_utils._observe.lenient import LenientRoot
 
 ARGUMENTS: dict[str, Any] = {
     "gather_subset": {"type": "list", "elements": "str", "default": ["all"]},
@@ -269,7 +612,9 @@ def main() -> None:
     missing = missing_helpers(subsets)
     if missing:
         module.fail_json(msg=f"this host's Python lacks {', '.join(missing)}", missing_helpers=missing)
-    facts = read_facts(HostRoot(module.params["host_root"]), runner(module), subsets)
+    host = LenientRoot(module.params["host_root"])
+    facts = read_facts(host, runner(module), subsets)
+    facts["unreadable"] = dict(sorted(host.unreadable.items()))
     module.exit_json(changed=False, ansible_facts={"gpu_fleet": facts}, **facts)
 
 

@@ -9,6 +9,7 @@ One process has imported Ansible, and forks for every run: starting Python for e
 from __future__ import annotations
 
 import atexit
+import ctypes
 import json
 import os
 import subprocess
@@ -21,6 +22,8 @@ from typing import Any
 
 from ansible.module_utils.testing import patch_module_args
 
+CAPABILITY_VERSION_3 = 0x20080522
+FILE_CAPABILITIES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 COLLECTION = "ansible_collections.gpu.fleet.plugins"
 PRELOADED = ("modules.mig_config", "modules.mig_info", "modules.gpu_info", "module_utils._host.mig")
 
@@ -32,11 +35,22 @@ class Runner:
         self._libraries = libraries
         self._server: subprocess.Popen[str] | None = None
 
-    def run(self, environment: Mapping[str, str], name: str, arguments: Mapping[str, Any]) -> tuple[int, str]:
-        """Exit status and output of the module ``name``, or of the boot-time verb mig where it is ``boot``."""
+    def run(
+        self, environment: Mapping[str, str], name: str, arguments: Mapping[str, Any], *, by_mode: bool = False
+    ) -> tuple[int, str]:
+        """Exit status and output of the module ``name``, or of the boot-time verb mig where it is ``boot``.
+
+        ``by_mode``: it may read only what modes allow, as any user, also where it runs as root.
+        """
         server = self._server = self._server or self._start()
         with tempfile.NamedTemporaryFile("r") as out:
-            request = {"environment": dict(environment), "name": name, "arguments": dict(arguments), "out": out.name}
+            request: dict[str, Any] = {
+                "environment": dict(environment),
+                "name": name,
+                "arguments": dict(arguments),
+                "out": out.name,
+            }
+            request["by_mode"] = by_mode
             print(json.dumps(request), file=server.stdin, flush=True)
             status = server.stdout.readline() if server.stdout else ""
             return int(status), out.read()
@@ -71,7 +85,20 @@ def _become(request: Mapping[str, Any]) -> None:
     handle = os.open(request["out"], os.O_WRONLY | os.O_APPEND)
     os.dup2(handle, sys.stdout.fileno())
     os.dup2(handle, sys.stderr.fileno())
+    if request["by_mode"]:
+        _obey_modes()
     sys.exit(_call(request["name"], request["arguments"]))
+
+
+def _obey_modes() -> None:
+    """Gives up CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH (capabilities(7)); another user than root has none."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; then the same for the numbers from 32 on
+    libc.capget(header, sets)
+    sets[0] &= ~FILE_CAPABILITIES
+    if libc.capset(header, sets):
+        raise OSError(ctypes.get_errno(), "capset")
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> int:

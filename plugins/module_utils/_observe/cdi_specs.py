@@ -12,6 +12,7 @@ from typing import Any
 
 from .._plan.cdi import ExistingSpec
 from .._plan.cdi_host import Gpu
+from .._plan.cdi_shape import shape_error
 from .._plan.cdi_stale import SpecFacts, all_edits
 from .files import HostRoot
 
@@ -47,9 +48,8 @@ def read_spec(host: HostRoot, path: str, load: Load) -> ExistingSpec | None:
         document = json.loads(text) if path.endswith(".json") else load(text)
     except ValueError as error:
         return ExistingSpec(None, mode, str(error))
-    if not isinstance(document, dict) or not isinstance(document.get("devices"), list):
-        return ExistingSpec(None, mode, "it has no list of devices")
-    return ExistingSpec(document, mode)
+    wrong = shape_error(document)
+    return ExistingSpec(None, mode, wrong) if wrong else ExistingSpec(document, mode)
 
 
 def spec_paths(host: HostRoot, directories: tuple[str, ...] = DIRECTORIES) -> list[str]:

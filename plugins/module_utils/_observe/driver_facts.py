@@ -12,6 +12,7 @@ from typing import Any
 from .._catalog.packages import PERSISTENCED_UNIT, RUNFILE_PATHS
 from .._plan.driver_source import driver_packages, driver_source
 from .command import Run
+from .dkms_tree import read_dkms_state
 from .driver_version import read_loaded_driver, read_module_on_disk
 from .files import HostRoot
 from .kernel import read_kernel
@@ -22,6 +23,8 @@ from .services import read_services
 SERVICES = (
     PERSISTENCED_UNIT,
     "nvidia-fabricmanager.service",
+    "nvidia-imex.service",
+    "nvidia-gridd.service",
     "nvidia-dcgm.service",
     "gpu-fleet-mig.service",
     "gpu-fleet-cdi.service",
@@ -80,18 +83,19 @@ def _library_version(host: HostRoot) -> str | None:
 
 
 def _kernels(host: HostRoot, run: Run, running: str) -> list[dict[str, Any]]:
-    """Every kernel whose modules are installed; ``module`` is the nvidia module's version there."""
-    found = []
-    for release in host.names("/lib/modules"):
-        if not host.exists(f"/lib/modules/{release}/modules.dep"):
-            continue
-        module = read_module_on_disk(host, run, release=release)
-        found.append(
-            {
-                "version": release,
-                "running": release == running,
-                "headers": host.is_dir(f"/lib/modules/{release}/build"),
-                "module": module.version if module else None,
-            }
-        )
-    return found
+    """Every kernel whose modules are installed, with the nvidia module that modprobe would load there."""
+    releases = [r for r in host.names("/lib/modules") if host.exists(f"/lib/modules/{r}/modules.dep")]
+    return [_kernel(host, run, release, running=release == running) for release in releases]
+
+
+def _kernel(host: HostRoot, run: Run, release: str, *, running: bool) -> dict[str, Any]:
+    module = read_module_on_disk(host, run, release=release)
+    return {
+        "version": release,
+        "running": running,
+        "headers": host.is_dir(f"/lib/modules/{release}/build"),
+        "module": module.version if module else None,
+        "module_flavour": module.flavour if module else None,
+        "module_signer": module.signer if module else None,
+        "dkms": read_dkms_state(host, release),
+    }

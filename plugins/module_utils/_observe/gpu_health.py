@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .nvml import Nvml, NvmlFailure
+from .nvml import Nvml
+from .nvml_reader import NvmlReader
 
 TEMPERATURE_GPU = 0
 CORRECTED, UNCORRECTED = 0, 1
@@ -29,7 +30,7 @@ THROTTLE_REASONS = {
 
 def read_health(nvml: Nvml, gpu: Any) -> dict[str, Any]:
     """What the GPU says of itself. A value that it does not give is None, and ``unknown`` names the reason by key."""
-    reader = _Reader(nvml, gpu)
+    reader = NvmlReader(nvml, gpu)
     mode = reader.ask("ecc", "nvmlDeviceGetEccMode")
     rows = reader.ask("remapped_rows", "nvmlDeviceGetRemappedRows")
     power = reader.ask("power_w", "nvmlDeviceGetPowerUsage")
@@ -52,23 +53,7 @@ def read_health(nvml: Nvml, gpu: Any) -> dict[str, Any]:
     }
 
 
-class _Reader:
-    """Asks one GPU; remembers by key what it did not answer, and why."""
-
-    def __init__(self, nvml: Nvml, gpu: Any) -> None:
-        self._nvml = nvml
-        self._gpu = gpu
-        self.unknown: dict[str, str] = {}
-
-    def ask(self, key: str, name: str, *args: Any) -> Any:
-        try:
-            return self._nvml.call(name, self._gpu, *args)
-        except NvmlFailure as failure:
-            self.unknown[key] = str(failure)
-            return None
-
-
-def _ecc(reader: _Reader, mode: tuple[int, int]) -> dict[str, Any]:
+def _ecc(reader: NvmlReader, mode: tuple[int, int]) -> dict[str, Any]:
     kinds = {"corrected": CORRECTED, "uncorrected": UNCORRECTED}
     counters = {"volatile": VOLATILE, "aggregate": AGGREGATE}
     errors = {

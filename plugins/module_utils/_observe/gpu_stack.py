@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 from .._catalog.gpus import NVIDIA
-from .._plan.gpu_rows import gpu_rows, pci_facts
+from .._plan.gpu_rows import fabric_of, gpu_rows, pci_facts
 from .boot import now, read_boot_id
 from .cdi_gpus import read_gpus
 from .command import Run
@@ -19,9 +19,9 @@ from .gpus import read_gpu_facts
 from .helpers import find_helper
 from .kubelet import PROGRAMS, read_kubelet
 from .nvml import Nvml, NvmlFailure, open_nvml
-from .pci import read_pci
+from .pci import read_adapters, read_pci
 from .runtimes import read_cdi_facts, read_runtimes
-from .topology import read_topology
+from .topology import read_links, read_topology
 from .vgpu import read_vgpu_present
 
 SUBSETS = ("pci", "driver", "nvml", "mig", "topology", "runtimes", "cdi", "kubelet")
@@ -30,6 +30,10 @@ ASKS_NVML = frozenset({"nvml", "mig", "topology", "cdi"})
 # subset -> Python package that it needs on the host
 HELPERS = {"nvml": "pynvml", "mig": "pynvml", "topology": "pynvml", "runtimes": "tomlkit", "cdi": "yaml"}
 
+# Keys of a GPU that only subset nvml has.
+NVML_KEYS = {"health", "processes", "fabric"}
+
+NOT_LISTED = "NVML does not list this GPU"
 PRODUCT = "/sys/class/dmi/id/product_name"
 
 
@@ -43,25 +47,21 @@ def read_facts(host: HostRoot, run: Run, subsets: Collection[str]) -> dict[str, 
     """The keys of gpu_info for the chosen subsets. An NVML that does not answer is told in ``driver.nvml``."""
     functions = read_pci(host)
     gpus = [f.address for f in functions if f.vendor == NVIDIA]
-    nvml = _ask_nvml(host, subsets) if ASKS_NVML & set(subsets) else None
-    rows = nvml["rows"] if nvml else []
+    nvml = _ask_nvml(subsets) if ASKS_NVML & set(subsets) else None
+    why = (nvml["failure"] or NOT_LISTED) if nvml else None
+    rows = gpu_rows(functions, nvml["rows"] if nvml else [], {a: _sysfs(host, a) for a in gpus}, error=why)
     facts: dict[str, Any] = {
         "observed_at": now(),
         "boot_id": read_boot_id(host),
         "machine": host.line(PRODUCT),
         "vgpu_present": read_vgpu_present(host, gpus),
-        "gpus": _rows(gpu_rows(functions, rows, {a: _sysfs(host, a) for a in gpus}), subsets),
-        "driver": {},
+        "gpus": _rows(rows, subsets),
+        "driver": _driver(host, run, nvml, subsets),
     }
     if "pci" in subsets:
-        facts["pci"] = pci_facts(functions, rows if nvml and nvml["available"] else None)
-    if "driver" in subsets:
-        facts["driver"] = read_driver_facts(host, run)
-    if nvml is not None:
-        facts["driver"]["nvml"] = {"available": nvml["available"], "error": nvml["error"]}
-        facts["driver"]["cuda_version"] = nvml["cuda_version"]
+        facts["pci"] = pci_facts(functions, nvml["rows"] if nvml and nvml["available"] else None, read_adapters(host))
     if "topology" in subsets:
-        facts["topology"] = nvml["topology"] if nvml else None
+        facts["topology"] = _topology(host, rows, nvml)
     if "runtimes" in subsets:
         facts["runtimes"] = read_runtimes(host, run, find_helper("tomlkit"))
     if "cdi" in subsets:
@@ -70,6 +70,22 @@ def read_facts(host: HostRoot, run: Run, subsets: Collection[str]) -> dict[str, 
     if "kubelet" in subsets:
         facts["kubelet"] = _kubelet(host, run)
     return facts
+
+
+def _driver(host: HostRoot, run: Run, nvml: dict[str, Any] | None, subsets: Collection[str]) -> dict[str, Any]:
+    found = read_driver_facts(host, run) if "driver" in subsets else {}
+    if nvml is not None:
+        answer = {"available": nvml["available"], "error": nvml["failure"] or nvml["trouble"]}
+        found |= {"nvml": answer, "cuda_version": nvml["cuda_version"]}
+    return found
+
+
+def _topology(host: HostRoot, rows: list[dict[str, Any]], nvml: dict[str, Any] | None) -> dict[str, Any]:
+    """Every GPU and RDMA adapter of the host; where NVML does not answer, the links between GPUs are unknown."""
+    asked = nvml or {"links": {}, "failure": None}
+    rdma = {a["pci_address"]: a["rdma"][0] for a in read_adapters(host) if a["rdma"]}
+    found = read_topology(host, [r["pci_address"] for r in rows], rdma, asked["links"], error=asked["failure"])
+    return {**found, "fabric": fabric_of(rows)}
 
 
 def _kubelet(host: HostRoot, run: Run) -> dict[str, Any]:
@@ -96,22 +112,23 @@ def _kubelet_version(host: HostRoot, run: Run) -> str | None:
 
 def _rows(rows: list[dict[str, Any]], subsets: Collection[str]) -> list[dict[str, Any]]:
     """Without subset mig the rows have no key mig; without nvml only what identifies a GPU."""
-    hidden = {"mig"} - set(subsets) | ({"health", "processes", "fabric"} if "nvml" not in subsets else set())
+    hidden = {"mig"} - set(subsets) | (set() if "nvml" in subsets else NVML_KEYS)
     return [{k: v for k, v in row.items() if k not in hidden} for row in rows]
 
 
-def _ask_nvml(host: HostRoot, subsets: Collection[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {"available": False, "error": None, "rows": [], "cuda_version": None, "topology": None}
+def _ask_nvml(subsets: Collection[str]) -> dict[str, Any]:
+    """``failure``: why NVML told nothing, or not all; ``trouble``: of single GPUs. None where all is well."""
+    found: dict[str, Any] = {"available": False, "failure": None, "rows": [], "cuda_version": None, "links": {}}
     try:
         with open_nvml() as nvml:
             found["rows"] = read_gpu_facts(nvml)
             found["cuda_version"] = _cuda_version(nvml)
-            found["topology"] = _topology(host, nvml) if "topology" in subsets else None
             found["available"] = True
+            found["links"] = read_links(nvml) if "topology" in subsets else {}
     except NvmlFailure as failure:
-        found["error"] = str(failure)
+        found["failure"] = str(failure)
     broken = [f"GPU {row['index']}: {row['error']}" for row in found["rows"] if row.get("error")]
-    return {**found, "error": found["error"] or "; ".join(broken) or None}
+    return {**found, "trouble": "; ".join(broken) or None}
 
 
 def _cuda_version(nvml: Nvml) -> str | None:
@@ -120,18 +137,11 @@ def _cuda_version(nvml: Nvml) -> str | None:
     return None if number is None else f"{number // 1000}.{number % 1000 // 10}"
 
 
-def _topology(host: HostRoot, nvml: Nvml) -> dict[str, Any]:
-    try:
-        return {**read_topology(host, nvml), "error": None}
-    except NvmlFailure as failure:
-        return {"gpus": [], "matrix": None, "affinity": None, "error": str(failure)}
-
-
 def _sysfs(host: HostRoot, address: str) -> dict[str, Any]:
     """NUMA node (sysfs says -1 on a machine without) and class with all six digits."""
     folder = f"/sys/bus/pci/devices/{address}"
     node = host.line(f"{folder}/numa_node")
     return {
-        "numa_node": int(node) if node and int(node) >= 0 else None,
+        "numa_node": int(node) if node and node.isdigit() else None,
         "pci_class": host.line(f"{folder}/class"),
     }

@@ -22,7 +22,7 @@ def parse_status(text: str) -> dict[str, Package]:
     for stanza in text.split("\n\n"):
         fields = _fields(stanza)
         words = fields.get("Status", "").split()
-        if len(words) == 3 and words[2] not in ("not-installed", "config-files"):
+        if "Package" in fields and len(words) == 3 and words[2] not in ("not-installed", "config-files"):
             package = Package(
                 name=fields["Package"],
                 version=fields.get("Version", ""),

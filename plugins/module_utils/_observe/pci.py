@@ -5,16 +5,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._plan.facts import PciFunction
 from .files import HostRoot
 
 DEVICES = "/sys/bus/pci/devices"
+NETWORK_CLASSES = ("0200", "0207")
 
 
 def read_pci(host: HostRoot, *, vendor: str | None = None) -> tuple[PciFunction, ...]:
     """All PCI functions in the order of their addresses; with ``vendor`` only those. Empty without a PCI bus."""
     found = (_read(host, address) for address in host.names(DEVICES))
     return tuple(f for f in found if f is not None and vendor in (None, f.vendor))
+
+
+def read_adapters(host: HostRoot) -> list[dict[str, Any]]:
+    """Ethernet and InfiniBand adapters, virtual functions left out; ``rdma`` has names such as mlx5_0."""
+    found = [f for f in read_pci(host) if f.pci_class in NETWORK_CLASSES]
+    return [_adapter(host, f) for f in found if host.link(f"{DEVICES}/{f.address}/physfn") is None]
+
+
+def _adapter(host: HostRoot, function: PciFunction) -> dict[str, Any]:
+    folder = f"{DEVICES}/{function.address}"
+    return {
+        "pci_address": function.address,
+        "pci_id": function.id,
+        "driver": function.driver,
+        "interfaces": host.names(f"{folder}/net"),
+        "rdma": host.names(f"{folder}/infiniband"),
+    }
 
 
 def _read(host: HostRoot, address: str) -> PciFunction | None:

@@ -27,6 +27,7 @@ from .engine import (
     plan_engine,
     prune,
     table,
+    tables,
     undo,
 )
 from .model import Finding
@@ -94,11 +95,10 @@ def handlers_of(document: Document | None) -> dict[str, str]:
 
     Empty text where the type decides about the program.
     """
-    runtimes = lookup(document, "plugins", plugin_name(config_version(document)), "containerd", "runtimes") or {}
+    runtimes = tables(document, "plugins", plugin_name(config_version(document)), "containerd", "runtimes")
     return {
         name: str(lookup(entry, "options", "BinaryName") or lookup(entry, "options", "Runtime") or "")
         for name, entry in runtimes.items()
-        if isinstance(entry, dict)
     }
 
 

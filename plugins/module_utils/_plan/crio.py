@@ -25,6 +25,7 @@ from .engine import (
     plan_engine,
     prune,
     table,
+    tables,
     undo,
 )
 
@@ -51,13 +52,12 @@ def _decide(wish: EngineWish, state: EngineState) -> EnginePlan:
 
 def effective(document: Document | None) -> dict[str, Any]:
     """What a configuration amounts to for GPUs."""
-    runtime = lookup(document, "crio", "runtime") or {}
-    entries = runtime.get("runtimes") or {}
+    runtime = lookup(document, "crio", "runtime")
     return {
-        "handlers": {n: str(e.get("runtime_path", "")) for n, e in entries.items() if isinstance(e, dict)},
-        "default_runtime": runtime.get("default_runtime"),
+        "handlers": {n: str(e.get("runtime_path", "")) for n, e in tables(runtime, "runtimes").items()},
+        "default_runtime": lookup(runtime, "default_runtime"),
         "cdi_enabled": True,
-        "cdi_spec_dirs": runtime.get("cdi_spec_dirs"),
+        "cdi_spec_dirs": lookup(runtime, "cdi_spec_dirs"),
     }
 
 

@@ -24,6 +24,7 @@ from .engine import (
     plan_engine,
     prune,
     table,
+    tables,
     undo,
 )
 
@@ -46,9 +47,8 @@ def effective(document: Document | None) -> dict[str, Any]:
 
     ``cdi_enabled`` None: not said, the version's default holds (on from 28.2).
     """
-    entries = lookup(document, "runtimes") or {}
     return {
-        "handlers": {n: str(e.get("path", "")) for n, e in entries.items() if isinstance(e, dict)},
+        "handlers": {n: str(e.get("path", "")) for n, e in tables(document, "runtimes").items()},
         "default_runtime": lookup(document, "default-runtime"),
         "cdi_enabled": lookup(document, "features", "cdi"),
         "cdi_spec_dirs": lookup(document, "cdi-spec-dirs"),

@@ -189,6 +189,12 @@ def lookup(document: Mapping[str, Any] | None, *keys: str) -> Any:
     return found
 
 
+def tables(document: Mapping[str, Any] | None, *keys: str) -> dict[str, Document]:
+    """The tables in the table at ``keys``; whatever else is there has no say."""
+    found = lookup(document, *keys)
+    return {n: t for n, t in found.items() if isinstance(t, dict)} if isinstance(found, dict) else {}
+
+
 def merged(low: Document, high: Document) -> Document:
     """Two configuration files laid over each other, key by key; the second wins."""
     tables = {n: merged(low[n], v) for n, v in high.items() if isinstance(v, dict) and isinstance(low.get(n), dict)}

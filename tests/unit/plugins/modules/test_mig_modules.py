@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""mig_config, mig_info, gpu_info and the boot-time verb on a simulated machine: real pynvml, simulated NVML."""
+"""mig_config, mig_info and the boot-time verb on a simulated machine: real pynvml, simulated NVML."""
 
 from __future__ import annotations
 
@@ -11,50 +11,10 @@ from typing import Any
 
 import pytest
 
-from simulator.build import artifact_dir
-from simulator.runner import Runner
-from simulator.sandbox import Sandbox
+from simulator.module_host import Host
 from simulator.state import edit
 
 IN_USE, UNKNOWN = 19, 999
-
-BOOT = "boot"
-RUNNER = Runner(artifact_dir() / "lib")
-
-
-class Host:
-    """A simulated machine on which modules run."""
-
-    def __init__(self, folder: Path, profile: str) -> None:
-        self.box = Sandbox(folder, profile)
-        self.box.environment["PATH"] = f"{artifact_dir() / 'bin'}:/usr/bin:/bin"
-        self.root = folder
-
-    def module(self, name: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
-        """The module's result; in ``writes`` the NVML calls that changed something."""
-        arguments = {"host_root": str(self.root), "_ansible_check_mode": check, **options}
-        before = len(self.box.writes)
-        _status, said = RUNNER.run(self.box.environment, name, arguments)
-        assert said.strip().startswith("{"), said
-        return {**json.loads(said), "writes": self.box.writes[before:]}
-
-    def layout(self, **options: Any) -> dict[str, Any]:
-        return self.module("mig_config", **options)
-
-    def want(self, devices: dict[str, int], **options: Any) -> dict[str, Any]:
-        entry = {"devices": "all", "mig-enabled": True, "mig-devices": devices}
-        return self.layout(config={"version": "v1", "mig-configs": {"want": [entry]}}, **options)
-
-    def boot(self) -> tuple[int, str]:
-        """Exit status and texts of the boot-time verb."""
-        return RUNNER.run(self.box.environment, BOOT, {"host_root": str(self.root)})
-
-    def set_gpu(self, index: int = 0, **values: str) -> None:
-        with edit(self.box.state_path) as state:
-            state.gpus[index].update(values)
-
-    def wish_path(self) -> Path:
-        return self.root / "var/lib/gpu-fleet/mig/wish.yaml"
 
 
 def devices(result: dict[str, Any]) -> list[dict[str, int]]:
@@ -268,44 +228,6 @@ def test_config_file_is_read_below_the_host_root(tmp_path: Path) -> None:
     )
     assert devices(host.layout(config_file="/etc/mig.yaml")) == [{"3g.20gb": 2}]
     assert "is not there" in host.layout(config_file="/etc/no.yaml")["msg"]
-
-
-def test_facts_of_a_mig_host(tmp_path: Path) -> None:
-    host = Host(tmp_path, "a100x2")
-    host.want({"3g.20gb": 2})
-    facts = host.module("gpu_info")
-    assert facts["ansible_facts"]["gpu_fleet"]["gpus"] == facts["gpus"]
-    gpu = facts["gpus"][0]
-    assert (gpu["pci_id"], gpu["pci_class"], gpu["minor"], gpu["memory_mib"]) == ("10de:20b0", "0x030200", 0, 40537)
-    assert [(d["profile"], d["memory_mib"]) for d in gpu["mig"]["devices"]] == [("3g.20gb", 19968)] * 2
-    assert facts["driver"]["nvml"] == {"available": True, "error": None}
-    assert facts["driver"]["loaded_version"] == "570.172.08"
-    assert facts["topology"]["matrix"][0][0] == "X"
-
-
-@pytest.mark.parametrize(
-    ("profile", "gpus", "available", "error"),
-    [("none", 0, False, "Driver Not Loaded"), ("h100-nvml-broken", 1, False, "Unknown Error"), ("t4x1", 1, True, None)],
-)
-def test_facts_where_nvml_has_little_to_say(
-    tmp_path: Path, profile: str, gpus: int, available: bool, error: str | None
-) -> None:
-    facts = Host(tmp_path, profile).module("gpu_info")
-    assert len(facts["gpus"]) == gpus
-    found = facts["driver"]["nvml"]
-    if profile != "none":
-        assert found["available"] is available
-        assert (found["error"] is None) if error is None else (error in found["error"])
-        assert (facts["gpus"][0]["uuid"] is not None) is available
-        assert facts["gpus"][0]["pci_address"]
-
-
-def test_subset(tmp_path: Path) -> None:
-    host = Host(tmp_path, "a100x1")
-    facts = host.module("gpu_info", gather_subset=["!topology", "!runtimes", "!cdi"])
-    assert not {"topology", "runtimes", "cdi"} & set(facts)
-    assert "kubelet" in facts
-    assert "'gpus'" in host.module("gpu_info", gather_subset=["gpus"])["msg"]
 
 
 def test_boot_brings_the_saved_layout_back(tmp_path: Path) -> None:

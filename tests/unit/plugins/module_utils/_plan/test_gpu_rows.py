@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_source import driver_packages, driver_source
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import PciFunction
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.gpu_rows import gpu_rows, pci_facts
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.gpu_rows import fabric_of, gpu_rows, pci_facts
 
 H100 = PciFunction("0000:41:00.0", "10de", "2330", "10de:16c1", "0302", "nvidia")
 A100 = PciFunction("0000:51:00.0", "10de", "20b0", "10de:134f", "0302", None)
@@ -35,17 +35,59 @@ def test_without_nvml_everything_is_from_pci():
     assert [r["uuid"] for r in gpu_rows(ALL, [], {})] == [None, None]
 
 
-def test_gpu_that_nvml_cannot_read_comes_from_pci():
-    rows = gpu_rows(ALL, [{"index": 0, "error": "GPU is lost"}], {})
-    assert [r["uuid"] for r in rows] == [None, None]
+LOST = "nvmlDeviceGetHandleByIndex: GPU is lost"
+# rows of NVML, its error as a whole -> the errors of the two rows
+REASONS = {
+    "NVML was not asked": ([], None, [None, None]),
+    "NVML does not answer": ([], "nvmlInit: Driver Not Loaded", ["nvmlInit: Driver Not Loaded"] * 2),
+    "one fails and tells its address": (
+        [{"index": 0, "pci_address": A100.address, "error": LOST}, {**ROW, "index": 1}],
+        "not listed",
+        [None, LOST],
+    ),
+    "one fails without address, one is left": (
+        [{"index": 0, "pci_address": None, "error": LOST}, {**ROW, "index": 1}],
+        "not listed",
+        [None, LOST],
+    ),
+    "one fails without address, two are left": (
+        [{"index": 0, "pci_address": None, "error": LOST}],
+        "not listed",
+        [f"it is one of 2 GPUs that NVML does not identify (index 0: {LOST})"] * 2,
+    ),
+    "one is not listed": ([ROW], "not listed", [None, "not listed"]),
+}
+
+
+@pytest.mark.parametrize(("nvml", "error", "errors"), REASONS.values(), ids=REASONS)
+def test_gpu_without_nvml_says_why(nvml, error, errors):
+    rows = gpu_rows(ALL, [{"error": None, **row} for row in nvml], {}, error=error)
+    assert [r["error"] for r in rows] == errors
+    assert [r["pci_address"] for r in rows] == [H100.address, A100.address]
+    assert all((r["uuid"] is None) is (r["error"] is not None) for r in rows if error)
 
 
 def test_pci_facts():
-    found = pci_facts(ALL, [ROW])
+    nic = {"pci_address": NIC.address, "rdma": ["mlx5_0"]}
+    found = pci_facts(ALL, [ROW], [nic])
     assert [f["pci_address"] for f in found["nvswitches"]] == ["0000:05:00.0"]
-    assert [f["driver"] for f in found["nics"]] == ["mlx5_core"]
+    assert found["nics"] == [nic]
     assert found["missing_in_nvml"] == ["0000:51:00.0"]
     assert pci_facts(ALL, None)["missing_in_nvml"] is None
+
+
+READY = {"state": "completed", "clique": 0, "cluster_uuid": "00000000-0000-0000-0000-000000000000"}
+FABRICS = {
+    "none": ([None, None], None),
+    "all alike": ([READY, READY], READY),
+    "one lags": ([READY, {**READY, "state": "in_progress"}], {**READY, "state": None}),
+    "one has none": ([READY, None], READY),
+}
+
+
+@pytest.mark.parametrize(("fabrics", "whole"), FABRICS.values(), ids=FABRICS)
+def test_fabric_of_a_host_is_what_its_gpus_share(fabrics, whole):
+    assert fabric_of([{"fabric": f} for f in fabrics]) == whole
 
 
 SOURCES = {
