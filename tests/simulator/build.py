@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -52,6 +53,7 @@ def build(out: Path) -> None:
         (work / "model_table.c").write_text(model_table(MODELS.values()))
         (work / "health_values.h").write_text(health_header())
         _build_nvml(work, out / "lib" / "libnvidia-ml.so.1")
+        (out / "functions.txt").write_text("".join(f"{name}\n" for name in _faultable(work, out / "lib")))
         _build_stub_libraries(work, out / "lib")
         _link(_sources("shim"), out / "lib" / "libsimhw.so", "-shared")
         for program, folders in PROGRAMS.items():
@@ -79,6 +81,15 @@ def _build_nvml(work: Path, library: Path) -> None:
     _link(sources, work / "first.so", *options)
     (work / "stubs.c").write_text(stub_table(wanted_symbols(), defined_symbols(work / "first.so")))
     _link([*sources, work / "stubs.c"], library, *options, f"-Wl,-soname,{library.name}")
+
+
+def _faultable(work: Path, libraries: Path) -> list[str]:
+    """Names by which the library's functions ask for a fault: the texts in it that look like one."""
+    section = work / "rodata"
+    only = ("--only-section=.rodata*", "--output-target=binary")
+    _output("objcopy", *only, str(libraries / "libnvidia-ml.so.1"), str(section))
+    texts = section.read_bytes().decode("utf-8", "replace").split("\0")
+    return sorted({text for text in texts if re.fullmatch(r"nvml[A-Z]\w+", text)})
 
 
 def _build_program(work: Path, program: Path, folders: tuple[str, ...]) -> None:

@@ -6,29 +6,30 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from simulator import driver, kernel_modules, machine
+from simulator import cli_damage, damage, driver, kernel_modules, machine
 from simulator.kernel_modules import Information, Refused
-from simulator.place import Place
-from simulator.state import default_path, edit, read, render
+from simulator.place import here
+from simulator.state import edit, read, render
 
-HERE = Place(Path("/"))
 DEVICE_RULES = Path("/usr/lib/udev/rules.d/60-nvidia.rules")
 
 
 def main(arguments: list[str]) -> int:
-    """Exit code: 0, or the errno that the kernel would answer with (insmod, rmmod)."""
+    """Exit code: 0, 2 for what cannot be done, or the errno that the kernel would answer with (insmod, rmmod)."""
     options = _parser().parse_args(arguments)
     run: Callable[[argparse.Namespace], None] = options.run
     try:
         run(options)
     except Refused as refusal:
         return refusal.number
+    except (ValueError, OSError) as error:
+        print(f"simhw: {error}", file=sys.stderr)
+        return 2
     return 0
 
 
@@ -36,22 +37,17 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="simhw", description="The simulated GPU hardware of this host.")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     _add_kernel_verbs(verbs)
+    cli_damage.add_verbs(verbs)
     verbs.add_parser("status", help="print the state").set_defaults(run=_status)
-    fault = verbs.add_parser("fault", help="let an NVML function fail, or end all faults")
-    fault.add_argument("function", help="name without version suffix, such as nvmlInit; `clear` ends all faults")
-    fault.add_argument("code", nargs="?", type=int, help="NVML return code")
-    fault.add_argument("--skip", type=int, default=0, help="calls that still succeed")
-    fault.add_argument("--count", type=int, default=-1, help="calls that fail (-1: all)")
-    fault.add_argument("--gpu", type=int, default=-1, help="device minor (-1: all)")
-    fault.set_defaults(run=_fault)
     process = verbs.add_parser("process", help="add or remove a process that uses a GPU")
     process.add_argument("action", choices=("add", "remove"))
     process.add_argument("--pid", type=int, required=True)
     for name, value in (("gpu", "0"), ("gi", "-"), ("ci", "-"), ("memory", "1024"), ("name", "python3")):
         process.add_argument(f"--{name}", default=value)
+    process.add_argument("--type", choices=("compute", "graphics", "mps"), default="compute")
     process.set_defaults(run=_process)
     setting = verbs.add_parser("gpu", help="set a field of a GPU: client, passthrough, lost")
-    setting.add_argument("minor")
+    setting.add_argument("minor", type=int)
     setting.add_argument("field", choices=("client", "passthrough", "lost"))
     setting.add_argument("value", choices=("0", "1"))
     setting.set_defaults(run=_gpu)
@@ -60,9 +56,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_kernel_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     boot = verbs.add_parser("boot", help="lay the hardware's view (simhw.service)")
-    boot.set_defaults(run=lambda _: machine.boot(HERE))
+    boot.set_defaults(run=lambda _: machine.boot(here()))
     coldplug = verbs.add_parser("coldplug", help="load drivers for the PCI devices (simhw-coldplug.service)")
-    coldplug.set_defaults(run=lambda _: machine.coldplug(HERE))
+    coldplug.set_defaults(run=lambda _: machine.coldplug(here()))
     insert = verbs.add_parser("insmod", help="load a module; its .modinfo comes on standard input")
     insert.add_argument("flags", type=int)
     insert.add_argument("options")
@@ -75,11 +71,11 @@ def _add_kernel_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]
 def _insert(options: argparse.Namespace) -> None:
     information = Information.parse(sys.stdin.buffer.read())
     if information.name == "nvidia":
-        driver.check_start(HERE)
-    kernel_modules.insert(HERE, information, options.flags)
-    driver.add_devices(HERE, information.name)
+        driver.check_start(here())
+    kernel_modules.insert(here(), information, options.flags)
+    driver.add_devices(here(), information.name)
     if information.name == "nvidia":
-        driver.start(HERE, information, options.options)
+        driver.start(here(), information, options.options)
     _udev(information.name)
 
 
@@ -92,40 +88,27 @@ def _udev(module: str) -> None:
 
 
 def _remove(options: argparse.Namespace) -> None:
-    kernel_modules.check_removable(kernel_modules.loaded(HERE), options.name)
+    kernel_modules.check_removable(kernel_modules.loaded(here()), options.name)
     if options.name == "nvidia":
-        driver.check_stop(HERE)
-    kernel_modules.remove(HERE, options.name)
-    driver.remove_devices(HERE, options.name.replace("-", "_"))
+        driver.check_stop(here())
+    kernel_modules.remove(here(), options.name)
+    driver.remove_devices(here(), options.name.replace("-", "_"))
     if options.name == "nvidia":
-        driver.stop(HERE)
+        driver.stop(here())
 
 
 def _status(_options: argparse.Namespace) -> None:
-    sys.stdout.write(render(read(default_path())))
-
-
-def _fault(options: argparse.Namespace) -> None:
-    with edit(default_path()) as state:
-        if options.function == "clear":
-            state.faults.clear()
-            return
-        if options.code is None:
-            raise Refused(errno.EINVAL)
-        counts = {name: str(getattr(options, name)) for name in ("skip", "count", "gpu")}
-        state.faults.append((options.function, options.code, counts))
+    sys.stdout.write(render(read(here().state)))
 
 
 def _process(options: argparse.Namespace) -> None:
-    with edit(default_path()) as state:
+    with edit(here().state) as state:
         state.processes[:] = [row for row in state.processes if row["pid"] != str(options.pid)]
         if options.action == "add":
-            row = {name: str(getattr(options, name)) for name in ("gpu", "pid", "gi", "ci", "memory", "name")}
+            row = {name: str(getattr(options, name)) for name in ("gpu", "pid", "gi", "ci", "memory", "type", "name")}
             state.processes.append(row)
 
 
 def _gpu(options: argparse.Namespace) -> None:
-    with edit(default_path()) as state:
-        for gpu in state.gpus:
-            if gpu["minor"] == options.minor:
-                gpu[options.field] = options.value
+    with edit(here().state) as state:
+        damage.find_gpu(state, options.minor)[options.field] = options.value

@@ -11,8 +11,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from simulator import damage
 from simulator.driver_tree import driver_files, driver_folders
 from simulator.files import link, write_in_place, write_tree
+from simulator.health import LOST_WITH_RESET
 from simulator.kernel_modules import Information, Refused
 from simulator.models import MODELS
 from simulator.place import Place
@@ -72,7 +74,7 @@ def stop(place: Place) -> None:
 
 
 def forget(state: State) -> None:
-    """What a GPU loses with its driver. Ampere keeps its MIG mode in the InfoROM; a pending mode becomes active."""
+    """What a GPU loses with its driver. Ampere keeps its MIG mode in the InfoROM; pending modes become active."""
     state.driver = None
     state.instances.clear()
     state.compute.clear()
@@ -80,6 +82,22 @@ def forget(state: State) -> None:
     for gpu in state.gpus:
         kept = gpu["pending"] if MODELS[gpu["model"]].mig_needs_reset else "0"
         gpu.update({"mig": kept, "pending": kept, "persistence": "0", "client": "0"})
+    _forget_health(state)
+    damage.reset_fabrics(state)
+
+
+def _forget_health(state: State) -> None:
+    """As gpu_forget in nvml/setting.c for all GPUs."""
+    for row in state.health:
+        for key in LOST_WITH_RESET:
+            row.pop(key, None)
+        if "ecc_pending" in row:
+            row["ecc"] = row["ecc_pending"]
+    for row in (*state.ecc, *state.links):
+        row.update({key: "0" for key in ("volatile", *damage.LINK_COUNTERS) if key in row})
+    state.health[:] = [row for row in state.health if len(row) > 1]
+    state.ecc[:] = [row for row in state.ecc if int(row["aggregate"])]
+    state.links[:] = [row for row in state.links if int(row.get("down", "0"))]
 
 
 def add_devices(place: Place, module: str) -> None:

@@ -78,6 +78,7 @@ def _install_programs(rootfs: Path) -> None:
             shutil.copy(source, package)
     for name in ("simhw", "container-hook", "edit-bundle"):
         shutil.copy2(HERE / "host" / name, target)
+    shutil.copy(build.artifact_dir() / "functions.txt", target)
     replacement = target / "libsimhw.so.new"
     shutil.copy(build.artifact_dir() / "lib/libsimhw.so", replacement)
     replacement.rename(target / "libsimhw.so")  # never written in place: running programs have it mapped

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from simulator import kernel_log
+from simulator import damage, kernel_log
 from simulator.driver import forget
 from simulator.files import link, write_tree
 from simulator.models import MODELS
@@ -23,6 +23,8 @@ def boot(place: Place) -> None:
     """Runs first of all, before any module is loaded. Drops what hardware loses when its power goes."""
     with edit(place.state) as state:
         forget(state)
+        for gpu in state.gpus:
+            damage.lose(state, int(gpu["minor"]), lost=False)  # a GPU that was lost has had its power cut
     (place.run / "proc").mkdir(parents=True, exist_ok=True)
     kernel_log.start(place)
     place.modules.write_text("")

@@ -16,6 +16,7 @@ NVIDIA = 0x10DE
 BRIDGE_OTHER = 0x068000  # class of an NVSwitch
 HOST_BRIDGE = "0000:00:00.0"
 RESOURCE_LINES = 13
+GONE = b"\xff" * 256  # configuration space of a device that does not answer
 
 
 def pci_files(state: State) -> Files:

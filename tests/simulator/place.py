@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,3 +65,8 @@ class Place:
     def release(self) -> str:
         """The kernel release that the machine pretends to run."""
         return (self.installed / "kernel").read_text().strip()
+
+
+def here() -> Place:
+    """This machine, or the one in the folder that GPU_FLEET_SIM_ROOT names."""
+    return Place(Path(os.environ.get("GPU_FLEET_SIM_ROOT") or "/"))

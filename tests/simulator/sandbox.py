@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from simulator.build import artifact_dir
 from simulator.layout import machine_state
+from simulator.place import Place
 from simulator.state import State, edit, read
 from simulator.tree import make_tree
 
@@ -32,6 +34,13 @@ class Sandbox:
         self.environment = make_tree(folder, whole, driver, nodes=False)
         self.state_path = Path(self.environment["GPU_FLEET_SIM_STATE"])
         self.environment["LD_LIBRARY_PATH"] = str(artifact_dir() / "lib")
+        self.environment["GPU_FLEET_SIM_ROOT"] = str(folder)
+        shutil.copy(artifact_dir() / "functions.txt", self.place.installed)
+
+    @property
+    def place(self) -> Place:
+        """Where its parts are."""
+        return Place(self.folder)
 
     @property
     def state(self) -> State:
@@ -77,12 +86,50 @@ class Sandbox:
         """Runs a program on the simulated machine."""
         return subprocess.run(command, env=self._all(), capture_output=True, text=True, timeout=SECONDS, check=False)
 
+    def simhw(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs the command of simulated hosts."""
+        program = "import sys; from simulator.cli import main; sys.exit(main(sys.argv[1:]))"
+        return self.run(sys.executable, "-c", program, *arguments)
+
+    def session(self) -> Session:
+        """A process with an open NVML session, to be closed by the caller (a context manager)."""
+        return Session(self._all())
+
     def smi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs the simulated nvidia-smi."""
         return self.run(str(artifact_dir() / "bin/nvidia-smi"), *arguments)
 
     def _all(self) -> dict[str, str]:
         return {**os.environ, **self.environment}
+
+
+class Session:
+    """One process that answers many questions: starting Python for each would take most of a test's time."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-c", f"{_HEAD}{_SERVE}"]
+        self._process = subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self._process.communicate(timeout=SECONDS)
+
+    def ask(self, code: str) -> Any:
+        """Runs statements that may leave `result`; names stay from one to the next. AssertionError when they raise."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps(code), file=self._process.stdin, flush=True)
+        answer = json.loads(self._process.stdout.readline() or '{"error": "the process has ended"}')
+        if "error" in answer:
+            raise AssertionError(answer["error"])
+        return answer["result"]
+
+    def value(self, expression: str) -> Any:
+        """What the expression gives; for an NVMLError its code as `{"code": n}`."""
+        return self.ask(f"result = value_of(lambda: {expression})")
 
 
 _HEAD = """
@@ -110,7 +157,42 @@ def make(profile, start=None, device=None):
 def start_of(gi):
     return nvmlGpuInstanceGetInfo(gi).placement.start
 
+def value_of(function):
+    try:
+        return function()
+    except NVMLError as error:
+        return {"code": error.value}
+
+def filled(function, structure, *arguments):
+    function(*arguments, byref(structure))
+    return structure
+
+def plain(answer):
+    if hasattr(answer, "_fields_"):
+        return {name: plain(getattr(answer, name)) for name, *_ in answer._fields_}
+    if hasattr(answer, "_length_"):
+        return [plain(item) for item in answer]
+    if isinstance(answer, (list, tuple)):
+        return [plain(item) for item in answer]
+    if isinstance(answer, dict):
+        return {key: plain(item) for key, item in answer.items()}
+    if isinstance(answer, bytes):
+        return answer.decode("utf-8", "replace")
+    return getattr(answer, "value", answer) if type(answer).__name__.startswith("c_") else answer
+
 nvmlInit()
+"""
+_SERVE = """
+import traceback
+names = globals()
+for line in sys.stdin:
+    try:
+        names["result"] = None
+        exec(json.loads(line), names)
+        answer = {"result": plain(names["result"])}
+    except Exception:
+        answer = {"error": traceback.format_exc()}
+    print(json.dumps(answer, default=str), flush=True)
 """
 _TAIL = "\nprint(json.dumps(result, default=str))\n"
 

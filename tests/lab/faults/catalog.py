@@ -66,6 +66,7 @@ _ROWS = (
         "nvidia-smi",
         gpu_faults.lose_gpu,
         gpu_faults.find_gpu,
+        UNTIL_BOOT,
         needs=(GPUS, DRIVER),
         arguments=("GPU",),
         defaults=("0",),
