@@ -19,7 +19,7 @@ from ..helpers import find_helper
 NO_HELPER = "the Python package {} is missing"
 LINE = re.compile(r"\bline ([0-9]{1,9})\b")
 # Go's templates, in which k3s and RKE2 write containerd's configuration.
-TEMPLATE_ACTION = re.compile(r"\{\{.*?\}\}")
+TEMPLATE_ACTION = re.compile(r"\{\{[^{}\n]{0,1000}\}\}")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from .nvidia_smi_failure import read_smi_failure, with_failure
 from .values import told
 
 ASKED = re.compile(r"--query-[a-z-]+[= ]([\w.,\[\]]+)")
-UNIT = re.compile(r"^(.*?)\s*\[([^\]]*)\]$")
+UNIT = re.compile(r"^(.{0,200}?)\s{0,20}\[([^\]]{0,40})\]$")
 NO_HEADER = "noheader"
 
 

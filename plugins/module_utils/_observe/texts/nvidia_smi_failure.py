@@ -16,7 +16,7 @@ from .values import sysfs_form
 
 LIBRARY_VERSION = re.compile(r"NVML library version: ([0-9]{1,5}(?:\.[0-9]{1,5}){1,3})")
 # What a distribution proposes for a program that is not installed.
-PROPOSAL = re.compile(r"^\s*(?:sudo )?(?:apt|apt-get|snap|dnf|yum) install (\S+)", re.MULTILINE)
+PROPOSAL = re.compile(r"^[ \t]*(?:sudo )?(?:apt|apt-get|snap|dnf|yum) install (\S+)", re.MULTILINE)
 LONGEST = 1000
 PATTERNS = tuple((message, re.compile(message.pattern, re.IGNORECASE)) for message in MESSAGES)
 

@@ -114,14 +114,14 @@ FACTS = (
     Fact("utilization_percent", ("utilization/gpu_util",), ("Utilization/GPU", "Utilization/Gpu"), count),
     Fact(
         "ecc_uncorrected_volatile",
-        ("ecc_errors/volatile/dram_uncorrectable",),
-        ("ECC Errors/Volatile/DRAM Uncorrectable",),
+        ("ecc_errors/volatile/dram_uncorrectable", "ecc_errors/volatile/double_bit/total"),
+        ("ECC Errors/Volatile/DRAM Uncorrectable", "ECC Errors/Volatile/Double Bit/Total"),
         count,
     ),
     Fact(
         "ecc_uncorrected_aggregate",
-        ("ecc_errors/aggregate/dram_uncorrectable",),
-        ("ECC Errors/Aggregate/DRAM Uncorrectable",),
+        ("ecc_errors/aggregate/dram_uncorrectable", "ecc_errors/aggregate/double_bit/total"),
+        ("ECC Errors/Aggregate/DRAM Uncorrectable", "ECC Errors/Aggregate/Double Bit/Total"),
         count,
     ),
     Fact("memory_total_mib", ("fb_memory_usage/total",), ("FB Memory Usage/Total",), count),
@@ -136,8 +136,8 @@ FACTS = (
     Fact("power_average_w", _below(POWER, "average_power_draw"), _below(POWER_TEXT, "Average Power Draw"), figure),
     Fact(
         "power_limit_w",
-        _below(POWER, "current_power_limit", "power_limit"),
-        _below(POWER_TEXT, "Current Power Limit", "Power Limit"),
+        _below(POWER, "current_power_limit", "gpu_ceiling_power_limit/current_power_limit", "power_limit"),
+        _below(POWER_TEXT, "Current Power Limit", "GPU Ceiling Power Limit/Current Power Limit", "Power Limit"),
         figure,
     ),
     Fact("egm", ("capabilities/egm",), ("Capabilities/EGM",), lower),
@@ -205,7 +205,8 @@ def _license(status: str | None) -> dict[str, Any]:
 
 def _health(gpu: Branch) -> dict[str, str | None]:
     found = gpu.at("fabric/health")
-    return {} if found is None else {part.name: told(part.text) for part in found.children}
+    parts = () if found is None else found.children
+    return {part.name.lower().replace(" ", "_"): told(part.text) for part in parts}
 
 
 def _mig_devices(gpu: Branch) -> list[dict[str, Any]]:

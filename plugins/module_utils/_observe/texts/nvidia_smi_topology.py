@@ -14,7 +14,8 @@ from .values import count, told
 DEVICE = re.compile(r"(?:GPU|NIC)[0-9]{1,4}|(?:mlx|bnxt_re|rocep|ib|efa|rdmap|irdma)\w{0,20}")
 GPU = re.compile(r"GPU[0-9]{1,4}")
 KIND = re.compile(r"[A-Z][A-Z0-9/]{0,7}")
-NIC_NAME = re.compile(r"^\s*(NIC[0-9]{1,4}): (\S{1,60})\s*$", re.MULTILINE)
+NVLINKS = re.compile(r"NV([0-9]{1,3})")
+NIC_NAME = re.compile(r"^[ \t]*(NIC[0-9]{1,4}): (\S{1,60})[ \t]*$", re.MULTILINE)
 CPUS = re.compile(r"[0-9]{1,5}(?:-[0-9]{1,5})?(?:,[0-9]{1,5}(?:-[0-9]{1,5})?)*")
 # From near to far, as the legend lists them from the end.
 NEAREST = ("PIX", "PXB", "PHB", "NODE", "SYS")
@@ -110,8 +111,9 @@ def _nvlinks(rows: list[dict[str, Any]]) -> tuple[set[int], list[tuple[str, str]
         for name, kind in row["links"].items():
             if not GPU.fullmatch(name) or kind == "X":
                 continue
-            if kind.startswith("NV"):
-                numbers.add(int(kind[2:]))
+            links = NVLINKS.fullmatch(kind)
+            if links:
+                numbers.add(int(links.group(1)))
             elif (name, row["name"]) not in weak:
                 weak.append((row["name"], name))
     return numbers, weak
