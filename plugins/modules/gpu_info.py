@@ -555,9 +555,12 @@ kubelet:
       description: Its flag C(hostname-override). Null where it takes the host name.
       type: str
     device_plugin_sockets:
-      description: Sockets of registered device plugins.
+      description: Sockets of device plugins. One without devices is a plugin that lost its registration.
       type: list
       elements: str
+    registered_devices:
+      description: Resource -> number of devices, as the kubelet itself has noted them. Null where it noted nothing.
+      type: dict
   sample:
     present: true
     running: true
@@ -568,6 +571,7 @@ kubelet:
     engine: containerd
     node_name: null
     device_plugin_sockets: [nvidia-gpu.sock]
+    registered_devices: {nvidia.com/gpu: 8}
 ansible_facts:
   description: All of the above, as the fact C(gpu_fleet).
   type: dict

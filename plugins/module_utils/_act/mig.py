@@ -51,7 +51,7 @@ def change_mode(operation: Operation, run: Run, *, skip_reset: bool) -> None:
     try:
         reset_gpu(run, gpu.pci_address)
     except ResetRefused as refusal:
-        raise _refused(gpu, status, str(refusal)) from refusal
+        raise _refused(gpu, status, refusal) from refusal
     _expect_mode(gpu, operation.enabled)
 
 
@@ -64,12 +64,18 @@ def _set_mode(nvml: Nvml, gpu: MigGpu, enabled: bool) -> int:
         raise MigFailure(kind, f"{gpu.label}: {failure}") from failure
 
 
-def _refused(gpu: MigGpu, status: int, said: str) -> MigFailure:
-    """Somebody has the GPU open, or it cannot be reset at all, as in a virtual machine."""
-    busy = status == IN_USE or "in use" in said.lower()
+# What nvidia-smi says in place of a reset -> mig_config's error kind
+RESET_KINDS = {"gpu_lost": "gpu_lost", "gpu_unreachable": "gpu_lost", "no_permission": "permission"}
+
+
+def _refused(gpu: MigGpu, status: int, refusal: ResetRefused) -> MigFailure:
+    """Somebody has the GPU open, it is gone, or it cannot be reset at all, as in a virtual machine."""
+    if refusal.kind in RESET_KINDS:
+        return MigFailure(RESET_KINDS[refusal.kind], f"{gpu.label}: the MIG mode is set and waits; {refusal}")
+    busy = status == IN_USE or refusal.kind == "in_use"
     kind = "mode_change_blocked" if busy else "reset_required"
     what = "something has the GPU open" if busy else "the host has to be rebooted"
-    return MigFailure(kind, f"{gpu.label}: the MIG mode is set and waits, {what}; {said}", reboot=not busy)
+    return MigFailure(kind, f"{gpu.label}: the MIG mode is set and waits, {what}; {refusal}", reboot=not busy)
 
 
 def _expect_mode(gpu: MigGpu, enabled: bool) -> None:

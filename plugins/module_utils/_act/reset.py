@@ -6,10 +6,15 @@
 from __future__ import annotations
 
 from .._observe.command import Run
+from .._observe.texts.nvidia_smi_failure import read_smi_failure
 
 
 class ResetRefused(Exception):
-    """The reset did not happen; the message is what nvidia-smi said."""
+    """The reset did not happen; the message is what nvidia-smi said, ``kind`` what it means (empty: not known)."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 def reset_gpu(run: Run, pci_address: str) -> None:
@@ -20,5 +25,6 @@ def reset_gpu(run: Run, pci_address: str) -> None:
     """
     status, out, err = run(["nvidia-smi", "--gpu-reset", "-i", pci_address])
     if status:
-        said = " ".join((out + err).split()) or "nothing"
-        raise ResetRefused(f"nvidia-smi --gpu-reset -i {pci_address} ended with {status} and said: {said}")
+        said, failure = " ".join((out + err).split()) or "nothing", read_smi_failure(f"{out}\n{err}")
+        text = f"nvidia-smi --gpu-reset -i {pci_address} ended with {status} and said: {said}"
+        raise ResetRefused(text, failure["kind"] if failure else "")

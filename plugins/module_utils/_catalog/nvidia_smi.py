@@ -25,6 +25,8 @@ HINTS = "command-not-found of Ubuntu"
 
 PCI = r"(?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])"
 HANDLE = r"Unable to determine the device handle for gpu(?P<gap> ?)" + PCI + ": "
+# One of a list, for example below "The following GPUs could not be reset:"
+LISTED = r"(?:Unable to determine the device handle for gpu|^\s*GPU)(?P<gap> ?)" + PCI + ": "
 # Quotation marks follow the locale.
 QUOTE = r"['\"\u2018\u2019\u00ab\u00bb]"
 SHELL = rf"^(?:\S*sh|sudo|env): (?:[^:]{{1,40}}: ){{0,2}}{QUOTE}?(?:/\S{{1,100}}/)?nvidia-smi{QUOTE}? ?: "
@@ -59,17 +61,18 @@ MESSAGES = (
     Message("nvml_unknown_error", r"initialize NVML: (?P<reason>Unknown Error)", 255, None, True, CONTAINERS, AS_OF),
     Message("os_blocked", r"initialize NVML: (?P<reason>GPU access blocked by .+)", 17, None, True, NVML, AS_OF),
     Message("nvml_error", r"initialize NVML: (?P<reason>.+)", None, None, True, NVML, AS_OF),
-    Message("gpu_lost", HANDLE + r"(?P<reason>GPU is lost)", 15, True, True, OWOD, AS_OF),
-    Message("gpu_requires_reset", HANDLE + r"(?P<reason>GPU requires reset)", 16, True, True, NVML, AS_OF),
+    Message("gpu_lost", LISTED + r"(?P<reason>GPU is lost)", 15, True, True, OWOD, AS_OF),
+    Message("gpu_requires_reset", LISTED + r"(?P<reason>GPU requires reset)", 16, True, True, NVML, AS_OF),
     Message("gpu_unreachable", HANDLE + r"(?P<reason>.+)", None, True, True, SYNOLOGY, AS_OF),
     Message("no_devices", r"^\s*No devices were found", 6, True, True, OPEN_MODULES, AS_OF),
     Message("inforom_corrupted", r"infoROM is corrupted at gpu " + PCI, 14, True, False, MANUAL, AS_OF),
     Message("power_cables", r"power cables.{0,20}(?:not|aren).{0,20}attached", 8, True, False, MANUAL, AS_OF),
     Message("no_mig_devices", r"No MIG-supported devices found", None, True, False, RECORDED, AS_OF),
     Message("no_instances", r"No (?:GPU|compute) instances? found: (?P<reason>.+)", None, True, False, RECORDED, AS_OF),
-    Message("in_use", r"In use by another client|is currently (?:being|in) used? by", 19, True, False, NVML, AS_OF),
+    Message("in_use", r"in use by another|being used by one or more", 19, True, False, NVML, AS_OF),
     Message("insufficient_resources", r"(?P<reason>Insufficient Resources)", 23, True, False, NVML, AS_OF),
     Message("no_permission", r"^Unable to .{1,80}: (?P<reason>Insufficient Permissions)", 4, True, False, NVML, AS_OF),
+    Message("no_permission", LISTED + r"(?P<reason>Insufficient Permissions)", 4, True, False, NVML, AS_OF),
     Message("invalid_argument", r'Field "(?P<reason>[^"]+)" is not a valid field', 2, None, False, MANUAL, AS_OF),
     Message("invalid_argument", r"^(?P<reason>Invalid combination of input arg\w+)", 2, None, False, MANUAL, AS_OF),
     # Shells speak the user's language: what they say is told, not matched.

@@ -5,24 +5,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from .command import Run
+from .texts.crictl_info import CriStatus, parse_info
 
 ENDPOINTS = {"containerd": "unix:///run/containerd/containerd.sock", "crio": "unix:///var/run/crio/crio.sock"}
 POLL_SECONDS = 1.0
-
-
-@dataclass(frozen=True)
-class CriStatus:
-    """``ready``: the runtime says so; ``handlers`` that pods can name. ``error``: why it could not be asked."""
-
-    ready: bool
-    handlers: tuple[str, ...] = ()
-    error: str = ""
 
 
 def read_cri(run: Run, runtime: str) -> CriStatus:
@@ -31,16 +21,6 @@ def read_cri(run: Run, runtime: str) -> CriStatus:
     if status != 0:
         return CriStatus(False, error=(err or out).strip() or f"crictl ended with status {status}")
     return parse_info(out)
-
-
-def parse_info(text: str) -> CriStatus:
-    """``crictl info`` prints JSON: the Status message of the CRI, and the engine's configuration."""
-    document = json.loads(text)
-    conditions = document.get("status", {}).get("conditions", [])
-    ready = any(c.get("type") == "RuntimeReady" and c.get("status") for c in conditions)
-    named = [h.get("name", "") for h in document.get("runtimeHandlers") or []]
-    configured = document.get("config", {}).get("containerd", {}).get("runtimes", {})
-    return CriStatus(ready, tuple(sorted({*named, *configured} - {""})))
 
 
 def wait_for_handlers(run: Run, runtime: str, names: Sequence[str], *, seconds: float) -> CriStatus:

@@ -8,7 +8,6 @@ Private to this collection.
 
 from __future__ import annotations
 
-import json
 import posixpath
 import shutil
 import time
@@ -19,6 +18,7 @@ from .._catalog.driver_files import PROGRAM_DIRECTORIES
 from .._plan.engine import Document, EngineState, EngineWish, Owned
 from .command import Run
 from .files import HostRoot
+from .texts.documents import parse_json, parse_toml
 
 PROGRAMS = {"containerd": "containerd", "crio": "crio", "docker": "dockerd", "podman": "podman"}
 UNITS = {"containerd": "containerd.service", "crio": "crio.service", "docker": "docker.service"}
@@ -65,16 +65,13 @@ class EngineReader:
 
     def parse(self, text: str, where: str) -> Document:
         """The document in ``text``. Raises Unreadable."""
-        try:
-            if self._wish.runtime == "docker":
-                document = json.loads(text) if text.strip() else {}
-            else:
-                document = self._toml.parse(text).unwrap()
-        except (ValueError, self._toml.exceptions.TOMLKitError) as error:
-            raise Unreadable(f"{where}: {error}") from error
-        if not isinstance(document, dict):
-            raise Unreadable(f"{where}: wanted a table of settings, found {type(document).__name__}")
-        return document
+        docker = self._wish.runtime == "docker"
+        parsed = parse_json(text if text.strip() else "{}") if docker else parse_toml(text, self._toml)
+        if parsed.error:
+            raise Unreadable(f"{where}: {parsed.fault}")
+        if not isinstance(parsed.document, dict):
+            raise Unreadable(f"{where}: wanted a table of settings, found {type(parsed.document).__name__}")
+        return parsed.document
 
     def dump(self, commands: Sequence[Sequence[str]]) -> Document:
         """What the first of ``commands`` that succeeds prints, parsed. Raises Unreadable."""

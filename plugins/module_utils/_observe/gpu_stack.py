@@ -100,6 +100,7 @@ def _kubelet(host: HostRoot, run: Run) -> dict[str, Any]:
         "engine": found.engine or None,
         "node_name": found.node_name or None,
         "device_plugin_sockets": list(found.sockets),
+        "registered_devices": None if found.registered is None else dict(found.registered),
     }
 
 

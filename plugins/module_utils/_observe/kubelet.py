@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .files import HostRoot
+from .texts.kubelet_sockets import read_device_plugin_checkpoint
 
 PROGRAMS = ("/usr/local/bin/kubelet", "/usr/bin/kubelet", "/opt/bin/kubelet")
 CONFIGS = ("/var/lib/kubelet/config.yaml", "/etc/kubernetes/kubelet.yaml", "/etc/kubernetes/kubelet-config.yaml")
 DEFAULT_ROOT = "/var/lib/kubelet"
 SOCKETS = "/var/lib/kubelet/device-plugins"
+CHECKPOINT = f"{SOCKETS}/kubelet_internal_checkpoint"
 
 # kubelet's own defaults (KubeletConfiguration v1beta1)
 DEFAULT_CGROUP_DRIVER = "cgroupfs"
@@ -24,8 +26,8 @@ DEFAULT_CGROUP_DRIVER = "cgroupfs"
 class Kubelet:
     """``present``: it runs, or its program or config is there. Texts are empty where unknown.
 
-    ``engine`` is the engine's name taken from the runtime endpoint; ``sockets`` are the device plugins that are
-    registered.
+    ``engine`` is the engine's name taken from the runtime endpoint; ``sockets`` are those of device plugins;
+    ``registered``: resource -> number of devices that the kubelet knows, None where it has noted nothing.
     """
 
     present: bool
@@ -35,6 +37,7 @@ class Kubelet:
     endpoint: str
     node_name: str
     sockets: tuple[str, ...]
+    registered: Mapping[str, int] | None = None
 
     @property
     def engine(self) -> str:
@@ -57,7 +60,15 @@ def read_kubelet(host: HostRoot) -> Kubelet:
         endpoint=known.get("container-runtime-endpoint") or config.get("containerRuntimeEndpoint", ""),
         node_name=known.get("hostname-override", ""),
         sockets=tuple(n for n in host.names(SOCKETS) if n.endswith(".sock") and n != "kubelet.sock"),
+        registered=_registered(host),
     )
+
+
+def _registered(host: HostRoot) -> Mapping[str, int] | None:
+    """A plugin's socket and its own log say nothing about what the kubelet took (read_device_plugin_checkpoint)."""
+    text = host.text(CHECKPOINT)
+    found = None if text is None else read_device_plugin_checkpoint(text)
+    return found["registered"] if found and found["valid"] else None
 
 
 def _running_flags(host: HostRoot) -> Mapping[str, str] | None:

@@ -14,6 +14,7 @@ from typing import Any
 from .._plan.engine import Owned
 from .._plan.toolkit_config import ConfigState
 from .files import HostRoot
+from .texts.documents import parse_toml
 
 OWN_UNITS = "/etc/systemd/system"
 MASK = "/dev/null"
@@ -24,10 +25,10 @@ def read_toolkit_config(host: HostRoot, path: str, *, toml: Any, owned: Iterable
     text = host.text(path)
     if text is None:
         return ConfigState(None, "", tuple(owned))
-    try:
-        return ConfigState(toml.parse(text).unwrap(), "", tuple(owned))
-    except toml.exceptions.TOMLKitError as error:
-        return ConfigState(None, f"{path}: {error}", tuple(owned))
+    parsed = parse_toml(text, toml)
+    if parsed.error:
+        return ConfigState(None, f"{path}: {parsed.fault}", tuple(owned))
+    return ConfigState(parsed.document, "", tuple(owned))
 
 
 def read_mask(host: HostRoot, unit: str) -> str:

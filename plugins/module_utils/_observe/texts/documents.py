@@ -31,14 +31,20 @@ class Parsed:
     error_line: int | None = None
 
     @property
+    def fault(self) -> str:
+        """What is wrong, with the line; empty for a valid text."""
+        where = f"line {self.error_line}: " if self.error_line and "line" not in (self.error or "") else ""
+        return f"{where}{self.error}" if self.error else ""
+
+    @property
     def table(self) -> Mapping[str, Any]:
         """The document if it is a table of settings, else an empty one."""
         return self.document if isinstance(self.document, Mapping) else {}
 
 
-def parse_toml(text: str) -> Parsed:
-    """By tomlkit, as the modules that write such files."""
-    toml = find_helper("tomlkit")
+def parse_toml(text: str, toml: Any = None) -> Parsed:
+    """By tomlkit, as the modules that write such files. ``toml`` is that package where the caller has it."""
+    toml = toml or find_helper("tomlkit")
     if toml is None:
         return Parsed(None, NO_HELPER.format("tomlkit"))
     try:

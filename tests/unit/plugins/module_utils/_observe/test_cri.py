@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.cri import CriStatus, parse_info, wait_for_handlers
 
 INFO = {
@@ -19,6 +21,17 @@ INFO = {
 def test_handlers_and_readiness():
     assert parse_info(json.dumps(INFO)) == CriStatus(True, ("nvidia", "runc"))
     assert parse_info("{}") == CriStatus(False)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "FATA[0000] connect: no such file", '{"status": [1], "config": 7'])
+def test_what_is_no_answer_is_an_error(text):
+    status = parse_info(text)
+    assert not status.ready
+    assert status.error
+
+
+def test_an_answer_of_another_shape_is_none():
+    assert parse_info('{"status": [1], "config": 7, "runtimeHandlers": "x"}') == CriStatus(False)
 
 
 def test_waiting_ends_with_the_last_answer():

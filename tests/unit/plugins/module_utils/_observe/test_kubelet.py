@@ -20,6 +20,9 @@ containerRuntimeEndpoint: "unix:///var/run/containerd/containerd.sock"
 kind: KubeletConfiguration
 """
 
+# Kubernetes 1.34 (values our own)
+CHECKPOINT = '{"Data":{"PodDeviceEntries":null,"RegisteredDevices":{"nvidia.com/gpu":["GPU-1","GPU-2"]}},"Checksum":7}'
+
 
 def make(root, files):
     for path, text in files.items():
@@ -50,12 +53,20 @@ def test_flags_of_the_process_win(tmp_path):
                 "etc/k.yaml": CONFIG,
                 "var/lib/kubelet/device-plugins/nvidia-gpu.sock": "",
                 "var/lib/kubelet/device-plugins/kubelet.sock": "",
+                "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint": CHECKPOINT,
             },
         )  # fmt: skip
     )
     assert (found.running, found.root, found.node_name) == (True, "/data/kubelet", "n7")
     assert (found.engine, found.cgroup_driver) == ("crio", "systemd")
     assert found.sockets == ("nvidia-gpu.sock",)
+    assert found.registered == {"nvidia.com/gpu": 2}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_a_checkpoint_that_cannot_be_read_tells_nothing(tmp_path, text):
+    host = make(tmp_path, {"var/lib/kubelet/device-plugins/kubelet_internal_checkpoint": text})
+    assert read_kubelet(host).registered is None
 
 
 # arguments -> flags
