@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`./dev bench`: what a run costs that changes nothing, and what a CDI spec costs beside NVIDIA's own program."""
+"""`./dev bench`: what a run costs that changes nothing, a CDI spec beside NVIDIA's own program, and gpu_info."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lab.fleet import HostSpec, bring_up
 from lab.host import Host
 from lab.lab import Lab
 
-from . import progress
+from . import bench_info, progress
 from .tally import Tally
 
 MODULE_RUNS = 11  # of an unchanged host in `site`, facts and gpu_info included
@@ -74,6 +74,7 @@ def check() -> Tally:
         with progress.step(f"CDI spec of {GPUS} GPUs"):
             ours, theirs = _spec_seconds(lab.host(SPECS[0].name))
         print(f"           cdi_spec: {ours / theirs:.2f} times the time of nvidia-ctk cdi generate, budget 1.0")
+    bench_info.show()
     return tally
 
 
