@@ -27,6 +27,8 @@ PCI = r"(?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])"
 HANDLE = r"Unable to determine the device handle for gpu(?P<gap> ?)" + PCI + ": "
 # One of a list, for example below "The following GPUs could not be reset:"
 LISTED = r"(?:Unable to determine the device handle for gpu|^\s*GPU)(?P<gap> ?)" + PCI + ": "
+# Since 580 the index comes first, and the other GPUs are shown.
+INDEXED = r"Unable to determine the device handle for gpu[0-9]{1,4}: " + PCI + ": "
 # Quotation marks follow the locale.
 QUOTE = r"['\"\u2018\u2019\u00ab\u00bb]"
 SHELL = rf"^(?:\S*sh|sudo|env): (?:[^:]{{1,40}}: ){{0,2}}{QUOTE}?(?:/\S{{1,100}}/)?nvidia-smi{QUOTE}? ?: "
@@ -64,6 +66,9 @@ MESSAGES = (
     Message("gpu_lost", LISTED + r"(?P<reason>GPU is lost)", 15, True, True, OWOD, AS_OF),
     Message("gpu_requires_reset", LISTED + r"(?P<reason>GPU requires reset)", 16, True, True, NVML, AS_OF),
     Message("gpu_unreachable", HANDLE + r"(?P<reason>.+)", None, True, True, SYNOLOGY, AS_OF),
+    Message("gpu_lost", INDEXED + r"(?P<reason>GPU is lost)", None, True, False, RECORDED, AS_OF),
+    Message("gpu_requires_reset", INDEXED + r"(?P<reason>GPU requires reset)", None, True, False, RECORDED, AS_OF),
+    Message("gpu_unreachable", INDEXED + r"(?P<reason>.+)", None, True, False, RECORDED, AS_OF),
     Message("no_devices", r"^\s*No devices were found", 6, True, True, OPEN_MODULES, AS_OF),
     Message("inforom_corrupted", r"infoROM is corrupted at gpu " + PCI, 14, True, False, MANUAL, AS_OF),
     Message("power_cables", r"power cables.{0,20}(?:not|aren).{0,20}attached", 8, True, False, MANUAL, AS_OF),

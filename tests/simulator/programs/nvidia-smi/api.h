@@ -310,6 +310,11 @@ typedef nvmlReturn_t nvmlVersionedGetter_t(nvmlDevice_t device, nvmlVersionedNum
     X(DeviceGetNvLinkState, nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned *active))                        \
     X(DeviceGetNvLinkRemotePciInfo_v2, nvmlReturn_t(nvmlDevice_t device, unsigned link, nvmlPciInfo_t *pci))           \
     X(DeviceGetNvLinkRemoteDeviceType, nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned *type))               \
+    X(DeviceGetNvLinkVersion, nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned *version))                     \
+    X(DeviceGetNvLinkCapability,                                                                                       \
+      nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned capability, unsigned *has))                            \
+    X(DeviceGetNvLinkErrorCounter, nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned counter, u64 *value))     \
+    X(DeviceGetP2PStatus, nvmlReturn_t(nvmlDevice_t one, nvmlDevice_t other, unsigned capability, unsigned *status))   \
     X(DeviceGetTopologyCommonAncestor, nvmlReturn_t(nvmlDevice_t one, nvmlDevice_t other, unsigned *level))            \
     X(DeviceGetCpuAffinity, nvmlReturn_t(nvmlDevice_t device, unsigned words, unsigned long *set))                     \
     X(DeviceGetMemoryAffinity, nvmlReturn_t(nvmlDevice_t device, unsigned words, unsigned long *set, unsigned scope))  \

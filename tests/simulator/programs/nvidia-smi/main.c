@@ -115,7 +115,7 @@ static const struct option_row others[] = {{"-x", "--xml-format", OPTION_XML, WI
                                            {0, "--help-query-retired-pages", OPTION_HELP_PAGES, WITHOUT_VALUE},
                                            {0, "--help-query-remapped-rows", OPTION_HELP_ROWS, WITHOUT_VALUE}};
 
-/* What the real program has and this one does not, each between blanks: told apart from a mistyped word. */
+/* What the real program has and this one does not: told apart from a mistyped word. */
 static const char not_simulated[] =
     " dmon daemon replay pmon drain c2c clocks encodersessions fbcsessions vgpu compute-policy boost-slider power-hint "
     "base-clocks conf-compute gpm pci power-smoothing power-profiles rusd prm soc event-log cper "
@@ -126,19 +126,6 @@ static const char not_simulated[] =
     "-sc --scope -cc --cuda-clocks -am --accounting-mode -caa --clear-accounted-apps --auto-boost-default "
     "--auto-boost-permission -gtt --gpu-target-temp -den --dram-encryption --set-hostname --get-hostname "
     "-t --toggle-led --debug ";
-
-static int refuse_what_is_missing(int count, char **words)
-{
-    char word[64];
-    for (int i = 1; i < count; i++) {
-        int length = snprintf(word, sizeof word, " %.*s ", (int)strcspn(words[i], "="), words[i]);
-        if (length < (int)sizeof word && !strchr(words[i], ' ') && strstr(not_simulated, word)) {
-            fprintf(stderr, "nvidia-smi (simulated):%sis not simulated\n", word);
-            return EXIT_NOT_AVAILABLE;
-        }
-    }
-    return 0;
-}
 
 static void take(struct request *request, int key, const char *value)
 {
@@ -237,7 +224,7 @@ int main(int count, char **words)
         return smi_topo(count - 1, words + 1);
     if (!strcmp(first, "nvlink"))
         return smi_nvlink(count - 1, words + 1);
-    int failed = refuse_what_is_missing(count, words);
+    int failed = refuse_missing(not_simulated, count, words);
     if (!failed)
         failed = parse(&request, count, words);
     if (failed)

@@ -9,6 +9,21 @@ int complain(const char *text)
     return EXIT_ARGUMENT;
 }
 
+/* A verb is the first word; whatever has no dash after it is a value. */
+int refuse_missing(const char *missing, int count, char **words)
+{
+    char word[64];
+    for (int i = 1; i < count; i++) {
+        int length = snprintf(word, sizeof word, " %.*s ", (int)strcspn(words[i], "="), words[i]);
+        int is_value = strchr(words[i], ' ') || (i > 1 && words[i][0] != '-');
+        if (!is_value && length < (int)sizeof word && strstr(missing, word)) {
+            fprintf(stderr, "nvidia-smi (simulated):%sis not simulated\n", word);
+            return EXIT_NOT_AVAILABLE;
+        }
+    }
+    return 0;
+}
+
 static int matches(const char *word, size_t length, const char *name)
 {
     return name && strlen(name) == length && !strncmp(word, name, length);

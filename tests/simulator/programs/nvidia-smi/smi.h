@@ -106,6 +106,9 @@ struct command_line {
     char **words;
 };
 
+/* `missing`: verbs and options of the real program, each between blanks. 0, or the exit code, said on stderr. */
+int refuse_missing(const char *missing, int count, char **words);
+
 /* The key of the next option; 0 at the end; -1 with the complaint printed. */
 int next_option(const struct option_row *rows, unsigned count, struct command_line *line, const char **value);
 

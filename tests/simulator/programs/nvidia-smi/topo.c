@@ -1,4 +1,4 @@
-/* nvidia-smi topo -m and -mp: GPUs and the CPUs near them. No NVML call tells of network adapters: none are shown. */
+/* nvidia-smi topo: GPUs and the CPUs near them. No NVML call tells of network adapters: none are shown. */
 #include "smi.h"
 
 #include <string.h>
@@ -111,11 +111,51 @@ static void print_matrix(const struct selection *gpus, int with_links)
         puts("  NV#  = Connection traversing a bonded set of # NVLinks");
 }
 
-enum { OPTION_HELP = 1, OPTION_MATRIX, OPTION_MATRIX_PCI };
+/* Letters of -p2p, in the order of NVML_P2P_CAPS_INDEX_*. */
+static const char p2p_letters[] = "rwnap";
+
+/* The first of the wanted capabilities that is not there decides. */
+static const char *p2p_between(nvmlDevice_t one, nvmlDevice_t other, const char *letters)
+{
+    static const char *const words[] = {"OK", "CNS", "GNS", "TNS", "NS", "NS", "U"};
+    for (; *letters; letters++) {
+        unsigned status = 0, capability = strchr(p2p_letters, *letters) - p2p_letters;
+        nvmlReturn_t code = nvml.DeviceGetP2PStatus(one, other, capability, &status);
+        if (code || status)
+            return code ? reason(code) : status < COUNT(words) ? words[status] : "U";
+    }
+    return words[0];
+}
+
+static void print_p2p(const struct selection *gpus, const char *letters)
+{
+    printf(" \t");
+    for (unsigned i = 0; i < gpus->count; i++)
+        printf("GPU%u\t", gpus->index[i]);
+    for (unsigned i = 0; i < gpus->count; i++) {
+        printf("\n GPU%u\t", gpus->index[i]);
+        for (unsigned k = 0; k < gpus->count; k++)
+            printf("%s\t", i == k ? "X" : p2p_between(gpus->gpu[i], gpus->gpu[k], letters));
+    }
+    puts("\n\nLegend:\n\n"
+         "  X    = Self\n"
+         "  OK   = Status Ok\n"
+         "  CNS  = Chipset not supported\n"
+         "  GNS  = GPU not supported\n"
+         "  TNS  = Topology not supported\n"
+         "  NS   = Not supported\n"
+         "  U    = Unknown");
+}
+
+enum { OPTION_HELP = 1, OPTION_MATRIX, OPTION_MATRIX_PCI, OPTION_P2P };
 
 static const struct option_row options[] = {{"-h", "--help", OPTION_HELP, WITHOUT_VALUE},
                                             {"-m", "--matrix", OPTION_MATRIX, WITHOUT_VALUE},
-                                            {"-mp", "--matrix_pci", OPTION_MATRIX_PCI, WITHOUT_VALUE}};
+                                            {"-mp", "--matrix_pci", OPTION_MATRIX_PCI, WITHOUT_VALUE},
+                                            {"-p2p", "--p2pstatus", OPTION_P2P, WITH_VALUE}};
+
+static const char not_simulated[] =
+    " -i --id -c --cpu -n --nearest_gpus -p --gpu_path -C --numa-ids -M --memory -gnid --gpu-numa-id -nvme --nvme ";
 
 static int help(void)
 {
@@ -124,27 +164,40 @@ static int help(void)
          "    Options include:\n"
          "    [-h | --help]: Display help information\n"
          "    [-m | --matrix]: Display the GPUDirect communication matrix for the system.\n"
-         "    [-mp | --matrix_pci]: Display the GPUDirect communication matrix for the system (PCI Only).\n");
+         "    [-mp | --matrix_pci]: Display the GPUDirect communication matrix for the system (PCI Only).\n"
+         "    [-p2p | --p2pstatus]: Peer-to-peer status between GPUs, of the capabilities that letters name:\n"
+         "                          r read, w write, n NVLink, a atomics, p PCIe.\n");
     return 0;
+}
+
+static int show(int verb, const char *letters)
+{
+    struct selection gpus;
+    int failed = smi_start();
+    if (failed)
+        return failed;
+    failed = smi_select(&gpus, 0);
+    if (!failed && verb == OPTION_P2P)
+        print_p2p(&gpus, letters);
+    else if (!failed)
+        print_matrix(&gpus, verb == OPTION_MATRIX);
+    nvml.Shutdown();
+    return failed;
 }
 
 int smi_topo(int count, char **words)
 {
     struct command_line line = {count, 1, words};
-    struct selection gpus;
-    const char *value;
-    int verb = 0;
-    for (int key; (key = next_option(options, COUNT(options), &line, &value)); verb = key)
+    const char *value, *letters = "";
+    int verb = 0, missing = refuse_missing(not_simulated, count, words);
+    if (missing)
+        return missing;
+    for (int key; (key = next_option(options, COUNT(options), &line, &value)); verb = key) {
         if (key < 0)
             return EXIT_ARGUMENT;
-    if (verb != OPTION_MATRIX && verb != OPTION_MATRIX_PCI)
-        return help();
-    int failed = smi_start();
-    if (failed)
-        return failed;
-    failed = smi_select(&gpus, 0);
-    if (!failed)
-        print_matrix(&gpus, verb == OPTION_MATRIX);
-    nvml.Shutdown();
-    return failed;
+        letters = value ? value : letters;
+    }
+    if (letters[strspn(letters, p2p_letters)])
+        return complain("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.");
+    return verb <= OPTION_HELP ? help() : show(verb, letters);
 }
