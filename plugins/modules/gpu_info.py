@@ -613,12 +613,11 @@ def main() -> None:
         subsets = chosen(module.params["gather_subset"])
     except ValueError as error:
         module.fail_json(msg=str(error))
-    missing = missing_helpers(subsets)
+    host = LenientRoot(module.params["host_root"])
+    missing = missing_helpers(host, subsets)
     if missing:
         module.fail_json(msg=f"this host's Python lacks {', '.join(missing)}", missing_helpers=missing)
-    host = LenientRoot(module.params["host_root"])
     facts = read_facts(host, runner(module), subsets)
-    facts["unreadable"] = dict(sorted(host.unreadable.items()))
     module.exit_json(changed=False, ansible_facts={"gpu_fleet": facts}, **facts)
 
 

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,29 +40,30 @@ class Cost:
 
 def many_gpus() -> Cost:
     """gpu_info, all subsets, on a machine with 64 GPUs behind NVSwitches."""
-    return _on(machine_state(["H100-80"] * GPUS, "bench", nvlink="switch"), INFO)
+    with _machine(machine_state(["H100-80"] * GPUS, "bench", nvlink="switch")) as box:
+        return Cost(statistics.median(_seconds(box, INFO) for _round in range(ROUNDS)), _memory(box, INFO))
 
 
-def without_gpu() -> tuple[Cost, Cost]:
-    """A ping, and gpu_info, both on a machine without GPU."""
-    return _on(State(), PING), _on(State(), INFO)
+def without_gpu() -> float:
+    """How many times as long as a ping gpu_info takes on a machine without GPU, in turns."""
+    with _machine(State()) as box:
+        rows = [(_seconds(box, INFO), _seconds(box, PING)) for _round in range(ROUNDS)]
+    info, ping = (statistics.median(column) for column in zip(*rows, strict=True))
+    return info / ping
 
 
 def show() -> None:
     """Measures and prints."""
     with progress.step(f"gpu_info on {GPUS} GPUs, and without any"):
-        many, (ping, info) = many_gpus(), without_gpu()
+        many, ratio = many_gpus(), without_gpu()
     print(f"           gpu_info of {GPUS} GPUs: {many.seconds:.2f} s, {many.memory_mib} MiB, Ansible's start included")
-    ratio = info.seconds / ping.seconds
     print(f"           gpu_info without GPU: {ratio:.2f} times the time of a ping, budget {PING_BUDGET:.1f}")
 
 
-def _on(state: State, module: str) -> Cost:
+@contextmanager
+def _machine(state: State) -> Iterator[Sandbox]:
     with tempfile.TemporaryDirectory(prefix="gpu-fleet-bench-") as folder:
-        box = Sandbox(Path(folder), state)
-        seconds = statistics.median(_seconds(box, module) for _round in range(ROUNDS))
-        memory = _memory(box, module)
-    return Cost(seconds, memory)
+        yield Sandbox(Path(folder), state)
 
 
 def _command(box: Sandbox, module: str) -> list[str]:

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 
-from .._observe.files import HostRoot
 from .._observe.gpu_stack import SUBSETS, missing_helpers, read_facts
+from .._observe.lenient import LenientRoot
 from .command import run as run_command
 from .lines import complain, say
 
 
 def run(*, host_root: str = "/") -> int:
     """Prints the facts of module gpu_info as JSON; exit status 1 where a Python package is missing."""
-    missing = missing_helpers(SUBSETS)
+    host = LenientRoot(host_root)
+    missing = missing_helpers(host, SUBSETS)
     if missing:
         complain(f"status: the Python packages {', '.join(missing)} are missing; run role gpu.fleet.prereq")
         return 1
-    say(json.dumps(read_facts(HostRoot(host_root), run_command, SUBSETS), indent=2))
+    say(json.dumps(read_facts(host, run_command, SUBSETS), indent=2))
     return 0

@@ -9,27 +9,32 @@ from collections.abc import Collection
 from typing import Any
 
 from .._catalog.gpus import NVIDIA
+from .._plan.cdi_host import Gpu
 from .._plan.gpu_rows import fabric_of, gpu_rows, pci_facts
 from .boot import now, read_boot_id
 from .cdi_gpus import read_gpus
+from .cdi_specs import spec_paths
 from .command import Run
 from .driver_facts import read_driver_facts
 from .files import HostRoot
 from .gpus import read_gpu_facts
 from .helpers import find_helper
 from .kubelet import PROGRAMS, read_kubelet
+from .lenient import LenientRoot
 from .nvml import Nvml, NvmlFailure, open_nvml
 from .pci import read_adapters, read_pci
-from .runtimes import read_cdi_facts, read_runtimes
+from .runtimes import has_toml_engine, read_cdi_facts, read_runtimes
 from .topology import read_links, read_topology
 from .vgpu import read_vgpu_present
 
 SUBSETS = ("pci", "driver", "nvml", "mig", "topology", "runtimes", "cdi", "kubelet")
 ASKS_NVML = frozenset({"nvml", "mig", "topology", "cdi"})
 
-# subset -> Python package that it needs on the host
-HELPERS = {"nvml": "pynvml", "mig": "pynvml", "topology": "pynvml", "runtimes": "tomlkit", "cdi": "yaml"}
 
+# A loaded driver shows itself by one of these.
+DRIVERS = ("/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvhost-ctrl", "/dev/nvhost-ctrl-gpu")
+
+NOT_ASKED = "not asked: the host has no NVIDIA GPU"
 # Keys of a GPU that only subset nvml has.
 NVML_KEYS = {"health", "processes", "fabric"}
 
@@ -37,17 +42,24 @@ NOT_LISTED = "NVML does not list this GPU"
 PRODUCT = "/sys/class/dmi/id/product_name"
 
 
-def missing_helpers(subsets: Collection[str]) -> list[str]:
-    """The packages that these subsets need and this host lacks."""
-    wanted = sorted({HELPERS[s] for s in subsets if s in HELPERS} | ({"pynvml"} if "cdi" in subsets else set()))
-    return [name for name in wanted if find_helper(name) is None]
+def missing_helpers(host: HostRoot, subsets: Collection[str]) -> list[str]:
+    """The packages that these subsets need on this host, and that it lacks. Without GPU and engine none is needed."""
+    wanted = {"pynvml"} if ASKS_NVML & set(subsets) and may_have_nvml(host) else set()
+    wanted |= {"tomlkit"} if "runtimes" in subsets and has_toml_engine(host) else set()
+    wanted |= {"yaml"} if "cdi" in subsets and spec_paths(host) else set()
+    return [name for name in sorted(wanted) if find_helper(name) is None]
 
 
-def read_facts(host: HostRoot, run: Run, subsets: Collection[str]) -> dict[str, Any]:
+def may_have_nvml(host: HostRoot) -> bool:
+    """Whether asking NVML makes sense: a GPU on the PCI bus, or a driver of one that is elsewhere (Tegra, WSL)."""
+    return bool(read_pci(host, vendor=NVIDIA)) or any(host.exists(p) for p in DRIVERS)
+
+
+def read_facts(host: LenientRoot, run: Run, subsets: Collection[str]) -> dict[str, Any]:
     """The keys of gpu_info for the chosen subsets. An NVML that does not answer is told in ``driver.nvml``."""
     functions = read_pci(host)
     gpus = [f.address for f in functions if f.vendor == NVIDIA]
-    nvml = _ask_nvml(subsets) if ASKS_NVML & set(subsets) else None
+    nvml = _ask_nvml(host, subsets) if ASKS_NVML & set(subsets) else None
     why = (nvml["failure"] or NOT_LISTED) if nvml else None
     rows = gpu_rows(functions, nvml["rows"] if nvml else [], {a: _sysfs(host, a) for a in gpus}, error=why)
     facts: dict[str, Any] = {
@@ -65,11 +77,15 @@ def read_facts(host: HostRoot, run: Run, subsets: Collection[str]) -> dict[str, 
     if "runtimes" in subsets:
         facts["runtimes"] = read_runtimes(host, run, find_helper("tomlkit"))
     if "cdi" in subsets:
-        view = read_gpus()
-        facts["cdi"] = read_cdi_facts(host, find_helper("yaml"), None if view.error else view.gpus)
+        facts["cdi"] = read_cdi_facts(host, find_helper("yaml"), _cdi_gpus(host))
     if "kubelet" in subsets:
         facts["kubelet"] = _kubelet(host, run)
-    return facts
+    return {**facts, "unreadable": dict(sorted(host.unreadable.items()))}
+
+
+def _cdi_gpus(host: HostRoot) -> tuple[Gpu, ...] | None:
+    view = read_gpus() if may_have_nvml(host) else None
+    return None if view is None or view.error else view.gpus
 
 
 def _driver(host: HostRoot, run: Run, nvml: dict[str, Any] | None, subsets: Collection[str]) -> dict[str, Any]:
@@ -117,9 +133,11 @@ def _rows(rows: list[dict[str, Any]], subsets: Collection[str]) -> list[dict[str
     return [{k: v for k, v in row.items() if k not in hidden} for row in rows]
 
 
-def _ask_nvml(subsets: Collection[str]) -> dict[str, Any]:
+def _ask_nvml(host: HostRoot, subsets: Collection[str]) -> dict[str, Any]:
     """``failure``: why NVML told nothing, or not all; ``trouble``: of single GPUs. None where all is well."""
     found: dict[str, Any] = {"available": False, "failure": None, "rows": [], "cuda_version": None, "links": {}}
+    if not may_have_nvml(host):
+        return {**found, "failure": NOT_ASKED, "trouble": None}
     try:
         with open_nvml() as nvml:
             found["rows"] = read_gpu_facts(nvml)

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._plan.cdi_host import Gpu
 from .._plan.cdi_stale import spec_driver_version, stale_because
+from .._plan.engine import EngineWish
 from .._plan.runtime import effective_of, make_engine_wish
 from .cdi_specs import read_spec, read_spec_facts, spec_paths, yaml_loader
 from .command import Run
@@ -31,12 +32,23 @@ def read_runtimes(host: HostRoot, run: Run, toml: Any) -> list[dict[str, Any]]:
     return [row for row in found if row is not None]
 
 
-def _engine(host: HostRoot, run: Run, toml: Any, name: str) -> dict[str, Any] | None:
+def has_toml_engine(host: HostRoot) -> bool:
+    """Whether there is an engine whose settings are TOML."""
+    found = (_place(host, name) for name in ("containerd", "crio"))
+    return any(program or files for _wish, program, files in found)
+
+
+def _place(host: HostRoot, name: str) -> tuple[EngineWish, str | None, list[str]]:
+    """Where an engine's settings would be, its program, and those of its files that are there."""
     options = {"runtime": name, "state": "present", "set_as_default": False, "cdi_enabled": False}
     wish = make_engine_wish(options, programs=host.is_executable)
     paths = [f"{d}/{PROGRAMS[name]}" for d in PROGRAM_DIRECTORIES]
     program = next((p for p in paths if host.is_executable(p)), None)
-    files = [p for p in (wish.config_path, wish.drop_in_path) if p and host.is_file(p)]
+    return wish, program, [p for p in (wish.config_path, wish.drop_in_path) if p and host.is_file(p)]
+
+
+def _engine(host: HostRoot, run: Run, toml: Any, name: str) -> dict[str, Any] | None:
+    wish, program, files = _place(host, name)
     if program is None and not files:
         return None
     reader = EngineReader(host, wish, run=run, toml=toml, executable=program if host.root == "/" else None)

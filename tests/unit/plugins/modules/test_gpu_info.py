@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.gpu.fleet.plugins.module_utils._observe import gpu_stack
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.lenient import LenientRoot
 from ansible_collections.gpu.fleet.plugins.modules import gpu_info
 from simulator.layout import machine_state
 from simulator.module_host import Host
@@ -191,8 +193,31 @@ def test_nothing_on_a_host_stops_the_module(tmp_path: Path, path: str, content: 
 def test_host_without_gpu(tmp_path: Path) -> None:
     facts = Host(tmp_path, "none").module("gpu_info")
     assert (facts["gpus"], facts["pci"]["nvswitches"], facts["topology"]["devices"]) == ([], [], [])
-    assert facts["driver"]["nvml"]["available"] is False
+    assert facts["driver"]["nvml"] == {"available": False, "error": "not asked: the host has no NVIDIA GPU"}
     assert facts["driver"]["source"] == "none"
+
+
+# what is on the host -> the Python packages that it takes to read it
+HELPERS = {
+    "nothing": ("none", "", []),
+    "a GPU": ("t4x1", "", ["pynvml"]),
+    "an engine": ("none", "etc/containerd/config.toml", ["tomlkit"]),
+    "Docker": ("none", "etc/docker/daemon.json", []),
+    "a spec": ("none", "etc/cdi/x.yaml", ["yaml"]),
+    "a driver without GPU on the PCI bus": ("none", "dev/nvhost-ctrl", ["pynvml"]),
+}
+
+
+@pytest.mark.parametrize(("profile", "path", "wanted"), HELPERS.values(), ids=HELPERS)
+def test_host_needs_only_the_packages_for_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str, path: str, wanted: list[str]
+) -> None:
+    Host(tmp_path, profile)
+    if path:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    monkeypatch.setattr(gpu_stack, "find_helper", lambda _name: None)
+    assert gpu_stack.missing_helpers(LenientRoot(str(tmp_path)), gpu_stack.SUBSETS) == wanted
 
 
 def test_sixty_four_gpus_of_several_models(tmp_path: Path) -> None:
