@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from dev.cache import artifact
@@ -15,6 +16,7 @@ from simulator.c_table import health_header, model_table, stub_table
 from simulator.models import MODELS
 
 HERE = Path(__file__).resolve().parent
+NVML = "libnvidia-ml.so.1"
 CFLAGS = ("-std=gnu11", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden")
 STUB_LIBRARIES = (
     "libcuda.so.1",
@@ -38,10 +40,19 @@ LAZY = ("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files
 
 
 def artifact_dir() -> Path:
-    """The cached build: `lib/` and `bin/`. It is made anew when a source file, a model or the symbol list changes."""
+    """The cached build: `lib/`, `bin/`, and `nvml/` with the NVML of each driver branch. `lib/` has the newest one.
+
+    It is made anew when a source file, a model or the symbol list changes.
+    """
     names = ("build.py", "c_table.py", "health.py", "mig_geometry.py", "model.py", "nvml", "programs", "shim")
     sources = [*(HERE / name for name in names), *sorted(HERE.glob("boards_*.py"))]
     return artifact("simulator", sources, build)
+
+
+def nvml_folder(branch: int) -> Path:
+    """The folder with the libnvidia-ml.so.1 that has the functions which NVML had in that driver branch."""
+    since = max(known for known in _boundaries() if known <= branch)
+    return artifact_dir() / "nvml" / str(since)
 
 
 def build(out: Path) -> None:
@@ -52,7 +63,7 @@ def build(out: Path) -> None:
         work = Path(folder)
         (work / "model_table.c").write_text(model_table(MODELS.values()))
         (work / "health_values.h").write_text(health_header())
-        _build_nvml(work, out / "lib" / "libnvidia-ml.so.1")
+        _build_nvml(work, out)
         (out / "functions.txt").write_text("".join(f"{name}\n" for name in _faultable(work, out / "lib")))
         _build_stub_libraries(work, out / "lib")
         _link(_sources("shim"), out / "lib" / "libsimhw.so", "-shared")
@@ -75,19 +86,39 @@ def kernel_module(module: Path, release: str) -> None:
         _output("gcc", "-c", "-o", str(module), str(source))
 
 
-def _build_nvml(work: Path, library: Path) -> None:
-    sources = [*_sources("nvml"), work / "model_table.c"]
-    options = ("-shared", *INCLUDES, f"-I{work}")
-    _link(sources, work / "first.so", *options)
+def _build_nvml(work: Path, out: Path) -> None:
+    objects = _compile([*_sources("nvml"), work / "model_table.c"], work)
+    _link(objects, work / "first.so", "-shared")
     (work / "stubs.c").write_text(stub_table(wanted_symbols(), defined_symbols(work / "first.so")))
-    _link([*sources, work / "stubs.c"], library, *options, f"-Wl,-soname,{library.name}")
+    objects += _compile([work / "stubs.c"], work)
+    _link_nvml(objects, out / "lib" / NVML)
+    for branch in _boundaries():
+        _link_nvml(objects, out / "nvml" / str(branch) / NVML, _version_script(work, branch))
+
+
+def _link_nvml(objects: list[Path], library: Path, *options: str) -> None:
+    library.parent.mkdir(parents=True, exist_ok=True)
+    _link(objects, library, "-shared", f"-Wl,-soname,{NVML}", *options)
+
+
+def _version_script(work: Path, branch: int) -> str:
+    """Keeps what is younger than the branch out of the library's symbols, so that programs do not find it there."""
+    younger = "; ".join(name for name, since in wanted_symbols().items() if since > branch)
+    script = work / f"{branch}.map"
+    script.write_text(f"{{ global: nvml*; simhw*; local: {younger or 'nothing'}; }};\n")
+    return f"-Wl,--version-script={script}"
+
+
+def _boundaries() -> list[int]:
+    """Driver branches in which functions were added; 0 stands for all that are older."""
+    return sorted({0, *wanted_symbols().values()})
 
 
 def _faultable(work: Path, libraries: Path) -> list[str]:
     """Names by which the library's functions ask for a fault: the texts in it that look like one."""
     section = work / "rodata"
     only = ("--only-section=.rodata*", "--output-target=binary")
-    _output("objcopy", *only, str(libraries / "libnvidia-ml.so.1"), str(section))
+    _output("objcopy", *only, str(libraries / NVML), str(section))
     texts = section.read_bytes().decode("utf-8", "replace").split("\0")
     return sorted({text for text in texts if re.fullmatch(r"nvml[A-Z]\w+", text)})
 
@@ -103,9 +134,12 @@ def _sources(folder: str) -> list[Path]:
     return sorted((HERE / folder).glob("*.c"))
 
 
-def wanted_symbols() -> list[str]:
-    """The committed list: every function that nvml.h, go-nvml or nvidia-ml-py names."""
-    return (HERE / "nvml" / "symbols.txt").read_text().split()
+@cache
+def wanted_symbols() -> dict[str, int]:
+    """The committed list: function -> first driver branch whose NVML has it, 0 for the oldest ones."""
+    lines = (HERE / "nvml" / "symbols.txt").read_text().splitlines()
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    return {name: int(since[0]) if since else 0 for name, *since in rows}
 
 
 def defined_symbols(library: Path) -> set[str]:
@@ -120,6 +154,14 @@ def _build_stub_libraries(work: Path, folder: Path) -> None:
         symbol = "".join(letter if letter.isalnum() else "_" for letter in name)
         source.write_text(f'__attribute__((visibility("default"))) int {symbol}_is_simulated(void) {{ return 1; }}\n')
         _link([source], folder / name, "-shared", f"-Wl,-soname,{name}")
+
+
+def _compile(sources: list[Path], work: Path) -> list[Path]:
+    objects = []
+    for source in sources:
+        objects.append(work / f"{source.stem}.o")
+        _output("gcc", *CFLAGS, *INCLUDES, f"-I{work}", "-c", "-o", str(objects[-1]), str(source))
+    return objects
 
 
 def _link(sources: list[Path], out: Path, *options: str) -> None:

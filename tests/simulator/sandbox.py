@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simulator.build import artifact_dir
+from simulator.build import artifact_dir, nvml_folder
 from simulator.layout import machine_state
 from simulator.place import Place
 from simulator.state import State, edit, read
@@ -33,7 +33,8 @@ class Sandbox:
         whole = machine if isinstance(machine, str | State) else machine_state(machine, folder.name)
         self.environment = make_tree(folder, whole, driver, nodes=False)
         self.state_path = Path(self.environment["GPU_FLEET_SIM_STATE"])
-        self.environment["LD_LIBRARY_PATH"] = str(artifact_dir() / "lib")
+        nvml = nvml_folder(int(driver.split(".")[0])) if driver else artifact_dir() / "lib"
+        self.environment["LD_LIBRARY_PATH"] = f"{nvml}:{artifact_dir() / 'lib'}"
         self.environment["GPU_FLEET_SIM_ROOT"] = str(folder)
         shutil.copy(artifact_dir() / "functions.txt", self.place.installed)
 

@@ -112,7 +112,7 @@ def _library_files(
     found = {}
     for row in libraries:
         soname = row.soname.format(v=driver.version)
-        content = simulated.library(soname) or stubs.shared_object(soname, objects)
+        content = simulated.library(soname, driver.branch) or stubs.shared_object(soname, objects)
         found[f"{row.path(packaging.library_folder)}/{row.file.format(v=driver.version)}"] = content
     return found
 

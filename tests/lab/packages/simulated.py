@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.build import artifact_dir
+from simulator.build import artifact_dir, nvml_folder
 
 
 def program(name: str) -> Path:
@@ -18,7 +18,12 @@ def program(name: str) -> Path:
     return path
 
 
-def library(soname: str) -> Path | None:
-    """The simulator's shared object with this SONAME, or None when it has none and an empty one will do."""
-    path = artifact_dir() / "lib" / soname
-    return path if path.exists() else None
+def library(soname: str, branch: int) -> Path | None:
+    """The simulator's shared object with this SONAME, or None when it has none and an empty one will do.
+
+    Its NVML has the functions of that driver branch.
+    """
+    for folder in (nvml_folder(branch), artifact_dir() / "lib"):
+        if (folder / soname).exists():
+            return folder / soname
+    return None

@@ -41,6 +41,9 @@ int may_write(void);        /* root, or a state file of the caller's own */
 
 int driver_is_at_least(const struct state *state, const char *version); /* "570.133.20" */
 unsigned driver_branch(const struct state *state);
+unsigned driver_gi_profiles(const struct state *state);
+unsigned driver_ci_profiles(const struct state *state);
+unsigned driver_fields(const struct state *state);
 int driver_knows(const struct state *state, const struct gpu *gpu);
 int driver_offers(const struct state *state, const struct gpu *gpu, const struct gi_profile *profile);
 

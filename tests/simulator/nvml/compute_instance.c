@@ -63,7 +63,7 @@ static const struct gi_profile *gi_profile(const struct call *c)
 
 static nvmlReturn_t check_profile(const struct call *c, unsigned number, unsigned engine)
 {
-    if (number >= NVML_COMPUTE_INSTANCE_PROFILE_COUNT || engine)
+    if (number >= driver_ci_profiles(c->state) || engine)
         return NVML_ERROR_INVALID_ARGUMENT;
     return ci_count(c->gpu->model, gi_profile(c), number) ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
 }

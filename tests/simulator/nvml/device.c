@@ -372,6 +372,8 @@ EXPORT nvmlReturn_t nvmlDeviceGetPlatformInfo(nvmlDevice_t device, nvmlPlatformI
         return c.code;
     if (c.gpu->model->architecture < NVML_ARCH_BLACKWELL || !is_module(c.gpu))
         return call_end(&c, NVML_ERROR_NOT_SUPPORTED);
+    if (version >> 24 == 2 && driver_branch(c.state) < 575) /* nvml.h of CUDA 12.9 */
+        return call_end(&c, NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
     *info = (nvmlPlatformInfo_t){.version = version, .slotNumber = 1, .hostId = 1};
     memcpy(info->chassisSerialNumber, c.state->gpu[0].serial, sizeof info->chassisSerialNumber - 1);
     info->peerType = !strcmp(c.gpu->nvlink, "switch"); /* 0: directly joined, 1: by a switch */

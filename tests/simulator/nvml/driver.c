@@ -26,6 +26,32 @@ unsigned driver_branch(const struct state *state)
     return parse_number(state->driver, 0);
 }
 
+/* How many kinds of profiles nvml.h of the branch has: beyond them a number is no argument. */
+unsigned driver_gi_profiles(const struct state *state)
+{
+    unsigned branch = driver_branch(state);
+    return branch >= 610 ? 18 : branch >= 575 ? 17 : branch >= 570 ? 13 : branch >= 525 ? 10 : 8;
+}
+
+unsigned driver_ci_profiles(const struct state *state)
+{
+    unsigned branch = driver_branch(state);
+    return branch >= 610 ? 9 : branch >= 525 ? 8 : 7;
+}
+
+/* NVML_FI_MAX of the branch. */
+unsigned driver_fields(const struct state *state)
+{
+    static const struct {
+        unsigned branch, fields;
+    } rows[] = {{620, 310}, {615, 308}, {610, 303}, {595, 296}, {590, 289}, {575, 274}, {570, 269}, {560, 230},
+                {555, 223}, {550, 200}, {535, 197}, {530, 173}, {525, 170}, {520, 167}};
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (driver_branch(state) >= rows[i].branch)
+            return rows[i].fields;
+    return 161;
+}
+
 /* A board that is newer than the driver, or no longer driven by it, is not there for NVML. */
 int driver_knows(const struct state *state, const struct gpu *gpu)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define UUID_BYTES 16
-#define SUMMARY_BRANCH 580 /* nvidia-smi -q -x shows a health summary since v13 of its form, branch 580 */
+#define SUMMARY_BRANCH 580 /* nvml.h of CUDA 13.0 */
 
 const struct fabric *fabric_of(const struct state *state, const struct gpu *gpu)
 {

@@ -196,6 +196,8 @@ static nvmlReturn_t read_field(const struct call *c, nvmlFieldValue_t *field)
                   {185, 192, read_power},   {193, 196, read_limit},  {301, 302, read_rows}};
     unsigned id = field->fieldId;
     field->timestamp = uptime_ns() / 1000;
+    if (id >= driver_fields(c->state))
+        return NVML_ERROR_NOT_SUPPORTED;
     for (unsigned i = 0; i < sizeof ranges / sizeof *ranges; i++)
         if (id >= ranges[i].first && id <= ranges[i].last)
             return ranges[i].read(c, field);

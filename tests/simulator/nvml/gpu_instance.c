@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define V3_BRANCH 545 /* nvml.h of CUDA 12.3 */
+
 static nvmlReturn_t need_mig(const struct call *c)
 {
     return c->gpu->model->mig_units && c->gpu->mig ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
@@ -13,7 +15,7 @@ static nvmlReturn_t need_mig(const struct call *c)
 /* NVML_SUCCESS with *profile set, or the code of nvmlDeviceGetGpuInstanceProfileInfo for that number. */
 static nvmlReturn_t find_profile(const struct call *c, unsigned number, const struct gi_profile **profile)
 {
-    if (number >= NVML_GPU_INSTANCE_PROFILE_COUNT)
+    if (number >= driver_gi_profiles(c->state))
         return NVML_ERROR_INVALID_ARGUMENT;
     *profile = profile_by_enum(c->gpu->model, number);
     return *profile && driver_offers(c->state, c->gpu, *profile) ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
@@ -61,12 +63,12 @@ static void fill_v3(nvmlGpuInstanceProfileInfo_v3_t *info, const struct gi_profi
     profile_name(info->name, sizeof info->name, p);
 }
 
-static nvmlReturn_t fill_versioned(void *info, const struct gi_profile *profile)
+static nvmlReturn_t fill_versioned(const struct call *c, void *info, const struct gi_profile *profile)
 {
     unsigned version = *(unsigned *)info;
     if (version == STRUCT_VERSION(nvmlGpuInstanceProfileInfo_v2_t, 2))
         fill_v2(info, profile);
-    else if (version == STRUCT_VERSION(nvmlGpuInstanceProfileInfo_v3_t, 3))
+    else if (version == STRUCT_VERSION(nvmlGpuInstanceProfileInfo_v3_t, 3) && driver_branch(c->state) >= V3_BRANCH)
         fill_v3(info, profile);
     else
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
@@ -80,7 +82,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoV(nvmlDevice_t device, un
     if (!call_on(&c, "nvmlDeviceGetGpuInstanceProfileInfo", device, HANDLE_GPU))
         return c.code;
     nvmlReturn_t code = find_profile(&c, number, &profile);
-    return call_end(&c, code ? code : fill_versioned(info, profile));
+    return call_end(&c, code ? code : fill_versioned(&c, info, profile));
 }
 
 EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoByIdV(nvmlDevice_t device, unsigned id, void *info)
@@ -89,7 +91,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoByIdV(nvmlDevice_t device
     if (!call_on(&c, "nvmlDeviceGetGpuInstanceProfileInfoById", device, HANDLE_GPU))
         return c.code;
     const struct gi_profile *profile = offered(&c, id);
-    return call_end(&c, profile ? fill_versioned(info, profile) : NVML_ERROR_INVALID_ARGUMENT);
+    return call_end(&c, profile ? fill_versioned(&c, info, profile) : NVML_ERROR_INVALID_ARGUMENT);
 }
 
 static int compare(const void *left, const void *right)

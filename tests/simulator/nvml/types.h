@@ -48,8 +48,6 @@ enum {
 #define NVML_THERMAL_TARGET_GPU 1
 #define NVML_THERMAL_TARGET_ALL 15
 #define NVML_NO_INSTANCE 0xFFFFFFFFu
-#define NVML_GPU_INSTANCE_PROFILE_COUNT 0x12
-#define NVML_COMPUTE_INSTANCE_PROFILE_COUNT 0x9
 #define STRUCT_VERSION(type, number) ((unsigned)(sizeof(type) | ((number) << 24)))
 
 typedef struct {

@@ -184,3 +184,37 @@ def test_open_session_holds_the_device_files(tmp_path: Path) -> None:
         f"fds = lambda: {known}\nbefore = {found}\nnvmlShutdown()\nresult = [before, fds()]"
     )
     assert box.nvml(code) == [["nvidia0", "nvidia1", "nvidiactl"], []]
+
+
+@pytest.mark.parametrize(
+    ("driver", "lacks", "has"),
+    [
+        ("470.57.02", "nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetMigMode"),
+        ("535.129.03", "nvmlDeviceGetNumaNodeId", "nvmlDeviceGetCurrentClocksEventReasons"),
+        ("550.90.07", "nvmlDeviceGetTemperatureV", "nvmlDeviceGetSramEccErrorStatus"),
+        ("570.172.08", "nvmlDeviceGetGpuInstanceProfileInfoByIdV", "nvmlDeviceGetPlatformInfo"),
+        ("595.71.05", "nvmlDeviceGetRemappedRows_v2", "nvmlDeviceGetGpuInstanceProfileInfoByIdV"),
+        ("610.57.04", "nvmlEventSetWait_v3", "nvmlDeviceGetRemappedRows_v2"),
+    ],
+)
+def test_library_of_a_branch_has_the_functions_of_its_time(tmp_path: Path, driver: str, lacks: str, has: str) -> None:
+    box = Sandbox(tmp_path, ["A100-40"], driver=driver)
+    code = "import ctypes; l = ctypes.CDLL('libnvidia-ml.so.1'); print([hasattr(l, n) for n in {names!r}])"
+    assert box.run("python3", "-c", code.format(names=[lacks, has])).stdout.strip() == "[False, True]"
+
+
+def test_function_that_is_missing_is_not_found(tmp_path: Path) -> None:
+    box = Sandbox(tmp_path, ["A100-40"], driver="535.129.03")
+    assert box.nvml("result = [number(nvmlDeviceGetNumaNodeId, gpu()), number(nvmlDeviceGetName, gpu())]") == [13, 0]
+
+
+@pytest.mark.parametrize(("driver", "counts"), [("470.57.02", [8, 7]), ("550.90.07", [10, 8]), ("620.10", [18, 9])])
+def test_profile_numbers_end_where_the_branch_ends(tmp_path: Path, driver: str, counts: list[int]) -> None:
+    box = Sandbox(tmp_path, ["A100-40"], driver=driver)
+    code = (
+        "nvmlDeviceSetMigMode(gpu(), 1)\ngi = make(9)\n"
+        "ends = lambda ask: next(n for n in range(99) if number(ask, n) == 2)\n"
+        "result = [ends(lambda n: nvmlDeviceGetGpuInstanceProfileInfo(gpu(), n)),"
+        " ends(lambda n: nvmlGpuInstanceGetComputeInstanceProfileInfo(gi, n, 0))]"
+    )
+    assert box.nvml(code) == counts
