@@ -9,6 +9,8 @@ import json
 import re
 from typing import Any
 
+from .plain import number
+
 KEY = re.compile(r"^(?P<key>msg|rc|stderr|stdout|cmd):(?P<rest>.*)$")
 STATUS = re.compile(r"^(?:fatal|failed|ok|changed): \[[^\]]*\][^{\n]*=> (?=\{)", re.MULTILINE)
 
@@ -44,5 +46,5 @@ def _blocks(text: str) -> dict[str, Any]:
         elif line.strip():
             key = ""
     if "rc" in found:
-        found["rc"] = int(found["rc"]) if found["rc"].isdigit() else None
+        found["rc"] = number(found["rc"])
     return found if "msg" in found else {}

@@ -17,6 +17,7 @@ from ..._catalog.package_errors import APT_ERRORS, NAME, UNMET
 from ..._catalog.package_origins import CUDA_REPOSITORY, LIBC_RELEASES, UBUNTU, origin_of
 from ..._catalog.repository_keys import key_of
 from .ansible_result import ansible_result
+from .plain import short_lines
 
 Found = dict[str, Any]
 
@@ -64,7 +65,8 @@ def read_apt_errors(text: str, source: str = "") -> Found:
     unmet_dependencies see read_unmet().
     """
     result = ansible_result(text)
-    said = "\n".join(str(result[part]) for part in ("msg", "stdout", "stderr") if result.get(part)) if result else text
+    parts = [str(result[part]) for part in ("msg", "stdout", "stderr") if result.get(part)] if result else [text]
+    said = short_lines("\n".join(parts))
     unmet = read_unmet(said)
     errors = _errors(said, unmet)
     first = errors[0] if errors else {"error": None}

@@ -13,7 +13,7 @@ NODE = re.compile(
     r"^(?P<type>[cb])(?P<permissions>[rwxsStT-]{9})[.+@]?\s+\d+\s+(?P<owner>\S+)\s+(?P<group>\S+)\s+"
     r"(?P<major>\d+),\s*(?P<minor>\d+)\s+(?P<rest>.*)$"
 )
-GPU = re.compile(r"/dev/(nvidia\d+)$")
+GPU = re.compile(r"/dev/(nvidia\d+)")
 # Name in the result -> node whose numbers it has.
 NODES = {
     "nvidiactl": "/dev/nvidiactl",
@@ -33,7 +33,7 @@ def read_device_nodes(text: str) -> dict[str, Any]:
     """
     nodes = _nodes(text)
     by_path = {node["path"]: node for node in nodes}
-    gpus = [found.group(1) for found in (GPU.search(path) for path in by_path) if found]
+    gpus = [found.group(1) for found in (GPU.fullmatch(path) for path in by_path) if found]
     of_gpus = [by_path[f"/dev/{name}"]["major"] for name in gpus]
     minors = {f"{name}_minor": by_path.get(path, {}).get("minor") for name, path in NODES.items()}
     return {

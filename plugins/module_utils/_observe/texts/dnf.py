@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._catalog.package_errors import DNF_ERRORS
+from .plain import short_lines
 from .rpm_list import KMOD, parse_nevra
 
 Found = dict[str, Any]
@@ -46,8 +47,9 @@ def read_dnf_errors(text: str, source: str = "") -> Found:
     the package of the first problem, without architecture; ``missing``: the requirement at the end of its chain;
     ``conflict``: what is in the way; ``filtered``: packages that a module stream or an exclude hides.
     """
-    problems = _problems(text)
-    found = _known(text)
+    said = short_lines(text)
+    problems = _problems(said)
+    found = _known(said)
     if problems:
         found = {**found, "error": "unresolvable", "retry": False}
     return {"problems": problems, **_first(problems), **found}

@@ -80,3 +80,15 @@ def read_gpu_numa_status(text: str) -> dict[str, Any]:
         "address": _known(pairs.get("Address")),
         "size": _known(pairs.get("Size")),
     }
+
+
+def read_nvswitch_information(text: str) -> dict[str, Any]:
+    """File /proc/driver/nvidia-nvswitch/devices/<address>: ``vbios``, ``uuid`` (SWX-...), ``physical_id``; None: not
+    told.
+    """
+    pairs = read_pairs(text)
+    return {
+        "vbios": _known(pairs.get("BIOS Version")),
+        "uuid": _known(pairs.get("UUID")),
+        "physical_id": number(pairs.get("Physical location ID")),
+    }

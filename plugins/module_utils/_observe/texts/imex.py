@@ -36,13 +36,13 @@ LETTERS = {
     "C": CONNECTED,
 }
 NODE = re.compile(
-    r"^[ \t]*(\*?)[ \t]*Node #([0-9]{1,5})\s*(\*?)[ \t]+- (\S{1,100})[ \t]+(?:\((\S{1,100})\)[ \t]+)?- ([A-Z_]{1,40})"
-    r"(?:[ \t]+- Version: (\S{1,30}))?[ \t]*$",
+    r"^[ \t]*(?:(\*)[ \t]*)?Node #([0-9]{1,5})\s*(\*?)[ \t]+- (\S{1,100})[ \t]+(?:\((\S{1,100})\)[ \t]+)?"
+    r"- ([A-Z_]{1,40})(?:[ \t]+- Version: (\S{1,30}))?[ \t]*$",
     re.MULTILINE,
 )
 DOMAIN = re.compile(r"^[ \t]*Domain State: ([A-Z_]{1,30})[ \t]*$", re.MULTILINE)
 MATRIX_HEAD = re.compile(r"^\s*Nodes From\\To\s+([0-9 ]+)$")
-MATRIX_ROW = re.compile(r"^\s*\*?\s*([0-9]{1,5})\*?\s+(\S.*)$")
+MATRIX_ROW = re.compile(r"^\s*(?:\*\s*)?([0-9]{1,5})\*?\s+(\S.*)$")
 LEGEND = re.compile(r"^(!?[A-Z]!?) - ", re.MULTILINE)
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .plain import number
+
 ADAPTER = re.compile(r"^CA '(?P<name>[^']+)'")
 PORT = re.compile(r"^\s+Port (?P<number>\d+):")
 PAIR = re.compile(r"^\s+(?P<key>[A-Za-z][\w ]*): ?(?P<value>.*?)\s*$")
@@ -121,20 +123,20 @@ def read_infiniband_class(text: str) -> dict[str, Any]:
 
 def _class_adapter(name: str, files: dict[int | None, dict[str, str]]) -> dict[str, Any]:
     own = files.get(None, {})
-    ports = sorted((number, values) for number, values in files.items() if number is not None)
+    ports = sorted((port, values) for port, values in files.items() if port is not None)
     return {
         "name": name,
         "firmware": own.get("fw_ver"),
         "hca_type": own.get("hca_type"),
         "board_id": own.get("board_id"),
-        "ports": [_class_port(number, values) for number, values in ports],
+        "ports": [_class_port(port, values) for port, values in ports],
     }
 
 
-def _class_port(number: int, values: dict[str, str]) -> dict[str, Any]:
+def _class_port(port: int, values: dict[str, str]) -> dict[str, Any]:
     rate, width = _rate(values.get("rate"))
     return {
-        "port": number,
+        "port": port,
         **_numbered("state", values.get("state")),
         **_numbered("phys_state", values.get("phys_state")),
         "rate_gb": rate,
@@ -145,10 +147,9 @@ def _class_port(number: int, values: dict[str, str]) -> dict[str, Any]:
 
 def _numbered(name: str, text: str | None) -> dict[str, Any]:
     """``4: ACTIVE``."""
-    number, colon, word = (text or "").partition(": ")
-    if not colon or not number.isdigit():
-        return {name: text, f"{name}_number": None}
-    return {name: word, f"{name}_number": int(number)}
+    before, _colon, word = (text or "").partition(": ")
+    value = number(before)
+    return {name: text if value is None else word, f"{name}_number": value}
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

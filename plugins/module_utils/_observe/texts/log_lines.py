@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from .plain import short_lines
+
 KMSG = re.compile(r"^(?P<priority>\d+),(?P<sequence>\d+),(?P<usec>\d+),[^;]*;")
 # Seconds since boot, or a local date in any language; with printk's caller (T123, C4) beside it.
 BRACKETS = re.compile(r"^(?:<\d+>)?\[(?P<time>\s*\d+\.\d+|[^\]\[]*\d{1,2}:\d{2}[^\]\[]*)\](?:\[\s*[TC]\d+\])? ?")
@@ -46,7 +48,8 @@ def split_log(text: str, *, newest_first: bool = False) -> tuple[list[Record], b
 
     ``newest_first``: this is known, for example of ``journalctl -r``; times of one second do not tell it.
     """
-    records = [r for number, line in enumerate(text.split("\n"), 1) for r in _records(number, line)]
+    lines = short_lines(text).split("\n")
+    records = [r for number, line in enumerate(lines, 1) for r in _records(number, line)]
     known = [r.seconds for r in records if r.seconds is not None]
     falling = len(known) > 1 and known[0] > known[-1] and known == sorted(known, reverse=True)
     newest_first = newest_first or falling

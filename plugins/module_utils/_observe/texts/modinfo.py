@@ -18,11 +18,12 @@ from ..._catalog.module_origins import MODULE_PLACES, SIGNERS
 LICENSES = {"Dual MIT/GPL": "open", "NVIDIA": "proprietary"}
 FIELD = re.compile(r"^(?P<name>[a-z_]+):\s*(?P<value>.*)$")
 TREE = re.compile(r"/lib/modules/(?P<kernel>[^/]+)/(?P<place>.*/)?[^/]+?\.ko(?:\.(?P<compressed>xz|zst|gz))?$")
+ONE_FIELD = re.compile(r"\bmodinfo\b[^;|]* (?:-F ?|--field[ =])(?P<field>\w+)")
 NOT_FOUND = re.compile(r"Module (?P<module>\S+) not found", re.IGNORECASE)
 
 
-def read_modinfo(text: str) -> dict[str, Any]:
-    """One module file.
+def read_modinfo(text: str, source: str = "") -> dict[str, Any]:
+    """One module file; of ``modinfo -F FIELD``, as ``source`` says, the one field.
 
     ``filename``, ``version``, ``license``, ``flavour`` (open, proprietary), ``description``, ``signer``,
     ``srcversion``, ``vermagic``, ``kernel`` (of the path, else of vermagic), ``path_kind`` (dkms, precompiled, kmod,
@@ -31,7 +32,8 @@ def read_modinfo(text: str) -> dict[str, Any]:
     unknown key. ``firmware``, ``aliases``, ``parameters``, ``import_ns``: lists. ``module``: the name. ``module_file``:
     False where modinfo found no such module, and then ``error`` is ``not_found``.
     """
-    fields = _fields(text)
+    one = ONE_FIELD.search(source)
+    fields = {one["field"]: text.split("\n")} if one and not NOT_FOUND.search(text) else _fields(text)
     missing = NOT_FOUND.search(text)
     filename = _first(fields, "filename")
     place = TREE.search(filename or "")

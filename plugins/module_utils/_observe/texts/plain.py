@@ -20,3 +20,8 @@ def number(text: str | None) -> int | None:
     """A decimal number, or None for any other text: ``N/A``, ``?``, an empty cell."""
     found = (text or "").strip()
     return int(found) if found.isascii() and found.isdigit() else None
+
+
+def short_lines(text: str, length: int = 2000) -> str:
+    """The text with its lines cut to ``length`` characters: no message is longer, and patterns stay quick."""
+    return "\n".join(line[:length] for line in text.split("\n"))

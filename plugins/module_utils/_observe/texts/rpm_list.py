@@ -14,6 +14,7 @@ from typing import Any
 
 from ..._catalog.package_origins import RPM_PARTS, RPM_SOURCES
 from .driver_parts import driver_parts
+from .plain import number
 
 # Name, epoch (mostly told by none), version, release, architecture.
 NEVRA = re.compile(
@@ -31,7 +32,7 @@ def parse_nevra(text: str) -> dict[str, Any] | None:
     fields = text.strip().split("\t")
     if len(fields) == 5:
         name, epoch, version, release, arch = fields
-        return {"name": name, "epoch": int(epoch) if epoch.isdigit() else None, **_rest(version, release, arch)}
+        return {"name": name, "epoch": number(epoch), **_rest(version, release, arch)}
     found = NEVRA.match(text.strip())
     if found is None:
         return None

@@ -19,10 +19,11 @@ from .dnf import read_dnf_errors, read_module_streams, read_nvidia_plugin
 from .dpkg_list import read_dpkg_list
 from .driver_banner import read_driver_banner
 from .driver_params import read_driver_params
-from .gpu_information import read_gpu_information, read_gpu_numa_status, read_gpu_power
+from .gpu_information import read_gpu_information, read_gpu_numa_status, read_gpu_power, read_nvswitch_information
 from .host_log import read_host_log
 from .infiniband import read_ibdev2netdev, read_ibstat, read_infiniband_class
 from .kernel_log import read_kernel_log
+from .loaded_module import read_loaded_module
 from .modinfo import read_modinfo
 from .module_list import read_module_list, read_modules_in_use
 from .pci_list import read_pci_list
@@ -43,6 +44,8 @@ SOURCES = (
     Source("gpu_information", r"/proc/driver/nvidia/gpus/\S+/information", text_only(read_gpu_information)),
     Source("gpu_power", r"/proc/driver/nvidia/gpus/\S+/power", text_only(read_gpu_power)),
     Source("gpu_numa_status", r"/proc/driver/nvidia/gpus/\S+/numa_status", text_only(read_gpu_numa_status)),
+    Source("nvswitch_information", r"/proc/driver/nvidia-nvswitch/devices/", text_only(read_nvswitch_information)),
+    Source("loaded_module", r"/sys/module/[\w-]+/\w+", read_loaded_module),
     Source("driver_params", r"/proc/driver/nvidia/params", read_driver_params),
     Source("capability", r"/proc/driver/nvidia/capabilities/", text_only(read_capability)),
     Source("minors", r"/proc/driver/nvidia-caps/\S+-minors", text_only(read_minors)),
@@ -51,7 +54,7 @@ SOURCES = (
     Source("modules", r"/proc/modules|\blsmod\b", text_only(read_module_list)),
     Source("modules_in_use", r"\brmmod\b|\bmodprobe (-r|--remove)", text_only(read_modules_in_use)),
     Source("dkms_status", r"\bdkms status\b", text_only(read_dkms_status)),
-    Source("modinfo", r"\bmodinfo\b", text_only(read_modinfo)),
+    Source("modinfo", r"\bmodinfo\b", read_modinfo),
     Source("efi_variable", r"/efivars/(SecureBoot|SetupMode)-", text_only(read_efi_variable)),
     Source("sb_state", r"\bmokutil --sb-state", text_only(read_sb_state)),
     Source("enrolled_keys", r"\bmokutil (--list-(enrolled|new)|-[lN]\b)", text_only(read_enrolled_keys)),
