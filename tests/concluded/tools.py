@@ -74,6 +74,7 @@ def _gpu(found: Found, case: Case) -> Found:
         "cluster_uuid": "zero" if row.get("multi_node") is False else told.get("cluster_uuid"),
         "power_element": f"{power} with average and instant" if both else power,
         "processes": len(row.get("processes", [])),
+        "expiry": row.get("license_expiry"),
         "process_names": _joined(p["name"] for p in row.get("processes", [])),
         "display_mode": told.get("display_mode"),
     }

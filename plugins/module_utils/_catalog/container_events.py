@@ -57,10 +57,18 @@ EVENTS = (
     ),
     ContainerEvent(
         "cdi_conflict",
-        rf"conflicting device \\?[\"']?(?P<device>{DEVICE})",
+        rf"conflicting device \\?[\"']?(?P<device>{DEVICE})\\?[\"']?(?: \(specs (?P<specs>[^)]{{1,400}})\))?",
         False,
         "several specs define the device; none of them is used",
         "Container Device Interface, pkg/cdi/cache.go",
+        AS_OF,
+    ),
+    ContainerEvent(
+        "cdi_unsupported",
+        rf"(?:\bstat |adding custom device \\?\")(?P<device>{DEVICE})\\?\"?: no such file or directory",
+        True,
+        "the engine takes the name for a path: it has no CDI (Podman before 4.1, Docker before 25), or it is off",
+        MOBY,
         AS_OF,
     ),
     ContainerEvent(
@@ -81,7 +89,7 @@ EVENTS = (
     ),
     ContainerEvent(
         "runtime_handler_missing",
-        rf"unknown or invalid runtime name: (?P<handler>{NAME})",
+        rf"(?:unknown or invalid runtime name:|[Uu]nknown runtime specified) (?P<handler>{NAME})",
         True,
         "Docker has no such runtime, or was not started again since",
         MOBY,
@@ -155,10 +163,18 @@ EVENTS = (
     ),
     ContainerEvent(
         "cgroup_refused",
-        r"(?:bpf_prog_query\(BPF_CGROUP_DEVICE\) failed|failed to get device cgroup mount path)"
-        r"(?::? (?P<reason>.{1,80}))?",
+        r"(?:bpf_prog_query\(BPF_CGROUP_DEVICE\) failed|failed to get device cgroup mount path"
+        r"|cgroup subsystem devices not found)(?::? (?P<reason>[^:\n]{1,80}))?",
         True,
         "the toolkit may not change device cgroups: nested or rootless engine, set no-cgroups or use CDI",
+        TOOLKIT,
+        AS_OF,
+    ),
+    ContainerEvent(
+        "injection_failed",
+        r"nvidia-container-cli: (?P<step>mount|ldcache|container|input|permission) error: (?P<reason>.{1,200})",
+        True,
+        "the toolkit could not put the driver's files into the container",
         TOOLKIT,
         AS_OF,
     ),
@@ -180,9 +196,9 @@ EVENTS = (
     ),
     ContainerEvent(
         "admission_failed",
-        r"UnexpectedAdmissionError\S*\s.{0,200}?(?P<resource>nvidia\.com/[\w.-]{0,62}\w|Allocate failed)",
+        r"Allocate failed due to (?P<reason>.{0,120}?(?P<resource>[\w.-]{0,80}nvidia\.com/[\w.-]{0,62}\w)[^\n]{0,80})",
         True,
-        "the kubelet could not get the device from the plugin",
+        "the kubelet could not get the device from the plugin: it is not registered (any more), or has no healthy one",
         KUBERNETES,
         AS_OF,
     ),

@@ -15,6 +15,8 @@ from .container_log import read_container_log
 
 STARTING = re.compile(r"Starting GRPC server for '([^']{1,200})'")
 SERVING = re.compile(r"Starting to serve '([^']{1,200})' on (\S{1,300})")
+# A checkpoint of the kubelet that was copied along.
+NOTHING_REGISTERED = re.compile(r'"?RegisteredDevices\\?"?\s*:\s*(?:\{\s*\}|null|map\[\])')
 REGISTERED = re.compile(r"Registered device plugin for '([^']{1,200})' with Kubelet")
 
 
@@ -22,7 +24,8 @@ def read_device_plugin_log(text: str) -> dict[str, Any]:
     """What the plugin says that it offers, and what went wrong.
 
     ``resources``: rows of ``resource``, ``socket`` (path; None where it is not told) and ``registered``: ``claimed``,
-    or None. The keys of the first row stand at the top. ``confirm_with``: what proves a claim. Further keys as in
+    or None. The keys of the first row stand at the top. ``confirm_with``: what proves a claim; ``lost_registration``:
+    True where a checkpoint of the kubelet beside the log has no device. Further keys as in
     read_container_log.
     """
     sockets = dict(SERVING.findall(text))
@@ -30,5 +33,6 @@ def read_device_plugin_log(text: str) -> dict[str, Any]:
     names = dict.fromkeys([*STARTING.findall(text), *sockets, *sorted(claimed)])
     rows = [{"resource": n, "socket": sockets.get(n), "registered": "claimed" if n in claimed else None} for n in names]
     first: dict[str, Any] = rows[0] if rows else {"resource": None, "socket": None, "registered": None}
+    lost = True if NOTHING_REGISTERED.search(text) else None
     confirm = "socket in host listing" if claimed else None
-    return {**read_container_log(text), **first, "resources": rows, "confirm_with": confirm}
+    return {**read_container_log(text), **first, "resources": rows, "confirm_with": confirm, "lost_registration": lost}

@@ -33,7 +33,7 @@ def read_smi_table(text: str) -> dict[str, Any]:
     """The table, and the messages around it.
 
     ``smi``, ``driver``, ``cuda``: versions, None where the heading lacks them (``cuda`` on a vGPU host);
-    ``heading``: the words that stand for driver and CUDA there.
+    ``heading``: the words that stand for driver and CUDA there; ``width``: columns of the table (79 up to 525).
     ``gpus``: rows of ``index``, ``name`` (as printed) and ``name_cut``, ``persistence``, ``pci``, ``pci_address``,
     ``ecc`` (uncorrected errors as printed), ``fan_percent``, ``temperature_c``, ``performance``, ``power_w``,
     ``power_limit_w``, ``memory_used_mib``, ``memory_total_mib``, ``utilization_percent``, ``compute_mode``, ``mig``
@@ -48,6 +48,7 @@ def read_smi_table(text: str) -> dict[str, Any]:
         "smi": version(smi),
         "driver": version(driver),
         "cuda": version(cuda),
+        "width": max((len(line.rstrip()) for line in text.splitlines() if line.startswith("+-")), default=None),
         "heading": " and ".join(w for w in (driver_word, cuda_word) if w) or None,
         **_sections(text),
     }
