@@ -13,11 +13,17 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.gpu.fleet.plugins.module_utils._act.files import write_atomically
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.report import make_report, report_lines
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.report import (
+    bad_hosts,
+    make_report,
+    report_lines,
+    with_operands,
+)
 
 ARGUMENTS = {
     "hosts": {"type": "list", "elements": "str", "required": True},
     "results": {"type": "dict", "required": True},
+    "operands": {"type": "dict", "default": {}},
     "cluster": {"type": "dict", "default": {}},
     "cluster_reason": {"type": "str", "default": ""},
     "verb": {"type": "str", "choices": ["site", "status", "plan"], "default": "site"},
@@ -39,7 +45,7 @@ class ActionModule(ActionBase):
         _checked, given = self.validate_argument_spec(ARGUMENTS)
         report = make_report(
             given["hosts"],
-            given["results"],
+            with_operands(given["hosts"], given["results"], given["operands"]),
             cluster=given["cluster"],
             cluster_reason=given["cluster_reason"],
             verb=given["verb"],
@@ -50,7 +56,12 @@ class ActionModule(ActionBase):
         if given["report_path"]:
             result.update(write_report(given["report_path"], report))
         result.update(
-            changed=False, states=report["states"], conditions=report["conditions"], report=report, table=lines
+            changed=False,
+            states=report["states"],
+            conditions=report["conditions"],
+            bad=bad_hosts(report),
+            report=report,
+            table=lines,
         )
         return result
 

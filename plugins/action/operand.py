@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog.kinds import MANAGER
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.patience import told_transient, wait_seconds
 
 OPTIONS = ("name", "objects", "force_conflicts")
 FIELD = re.compile(r'\\*"field\\*":\\*"([^"\\]+)\\*"')
@@ -28,27 +30,41 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         variables = task_vars or {}
         planned = self._execute_module(task_vars=variables)
-        apply, delete = planned.pop("apply", []), planned.pop("delete", [])
+        work = planned.pop("apply", []), planned.pop("delete", [])
         result.update(planned)
         if planned.get("changed") and not self._task.check_mode:
-            result.update(self._carry_out(apply, delete, variables))
+            result.update(self._bring_about(*work, variables))
         self._remove_tmp_path(self._connection._shell.tmpdir)
         return result
 
-    def _carry_out(self, apply: list[Any], delete: list[Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Empty, or what fails the task."""
+    def _bring_about(self, apply: list[Any], delete: list[Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Empty, or what fails the task. After a failure that passes, it looks again and writes what is left."""
+        attempt = 0
+        while True:
+            refused = self._write(apply, delete, task_vars)
+            pause = wait_seconds(attempt) if told_transient(refused) else None
+            if refused and pause is None:
+                return {"failed": True, "msg": conflict_message(refused)}
+            time.sleep(pause or 0)
+            proof = self._execute_module(task_vars=task_vars)
+            if proof.get("failed"):
+                return {"failed": True, "msg": proof.get("msg")}
+            left = proof["plan"]["steps"]
+            if not left:
+                return {}
+            if not refused:
+                told = f"{left[0]['target']} was written, but is still different: {left[0]['before']}"
+                return {"failed": True, "msg": told}
+            apply, delete = proof["apply"], proof["delete"]
+            attempt += 1
+
+    def _write(self, apply: list[Any], delete: list[Any], task_vars: dict[str, Any]) -> str:
+        """Empty, or why it was refused."""
         for arguments in self._writes(apply, delete):
             written = self._execute_module("kubernetes.core.k8s", {**self._access(), **arguments}, task_vars=task_vars)
             if written.get("failed"):
-                return {"failed": True, "msg": conflict_message(str(written.get("msg")))}
-        proof = self._execute_module(task_vars=task_vars)
-        if proof.get("failed"):
-            return {"failed": True, "msg": proof.get("msg")}
-        left = proof["plan"]["steps"]
-        if left:
-            step = left[0]
-            return {"failed": True, "msg": f"{step['target']} was written, but is still different: {step['before']}"}
-        return {}
+                return str(written.get("msg"))
+        return ""
 
     def _writes(self, apply: list[Any], delete: list[Any]) -> list[dict[str, Any]]:
         force = bool(self._task.args.get("force_conflicts", False))

@@ -40,6 +40,11 @@ options:
     description: The image.
     type: str
     default: ''
+  hosts:
+    description: All hosts that get a result, where a playbook runs the role for one of them.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -54,7 +59,7 @@ RETURN = r"""
 _value:
   description:
     - State, reason, and the other keys of a role's result; whether the role has to fail (C(waits)); what belongs to no
-      single host (C(cluster)).
+      single host (C(cluster)); the results of all O(hosts) (C(hosts)).
   type: dict
   sample:
     state: ready
@@ -65,6 +70,7 @@ _value:
     version: ""
     waits: false
     cluster: {plan: [], findings: []}
+    hosts: {}
 """
 
 from collections.abc import Callable

@@ -10,7 +10,8 @@ kubeconfig.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +21,7 @@ from ansible_collections.kubernetes.core.plugins.module_utils.k8s.core import An
 from ansible_collections.kubernetes.core.plugins.module_utils.k8s.exceptions import CoreException
 
 from ._catalog.kinds import BY_NAME, MANAGER
+from ._plan.patience import is_transient, wait_seconds
 
 # What a request may raise.
 REQUEST_ERRORS: tuple[type[Exception], ...] = ()
@@ -29,11 +31,19 @@ with suppress(ImportError):  # AnsibleK8SModule names the package that is missin
 
     REQUEST_ERRORS = (ApiException, HTTPError)
 
+NO_REQUEST = -1
 MERGE_PATCH = "application/merge-patch+json"
 
 
 class ClusterError(Exception):
-    """A request that failed; the message names the path, the status and the API server's own reason."""
+    """A request that failed; the message names the path, the status and the API server's own reason.
+
+    ``status`` is the HTTP status, 0 where there was no answer.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def cluster_module(options: Mapping[str, Any]) -> AnsibleK8SModule:
@@ -42,15 +52,11 @@ def cluster_module(options: Mapping[str, Any]) -> AnsibleK8SModule:
 
 
 class Cluster:
-    """Reads by list calls, one a kind; writes by patches."""
+    """Reads by list calls, one a kind; writes by patches. Both wait for an API server that is busy or restarts."""
 
     def __init__(self, module: AnsibleK8SModule) -> None:
         """Raises ClusterError where no cluster is configured or it cannot be reached."""
-        try:
-            self._client = get_api_client(module=module).client
-        except (CoreException, *REQUEST_ERRORS) as error:
-            advice = "set K8S_AUTH_KUBECONFIG or KUBECONFIG"
-            raise ClusterError(f"the cluster cannot be reached: {error}; {advice}") from error
+        self._client = _patiently(lambda: _connect(module))
 
     def list(self, kind: str, *, selector: str = "") -> list[dict[str, Any]]:
         """All objects of a kind in all namespaces, with ``selector`` those with these labels."""
@@ -60,15 +66,22 @@ class Cluster:
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The JSON document at ``path``. Raises ClusterError."""
-        return json.loads(self.text(path, query))
+        return json.loads(self._patient("GET", path, query=dict(query or {})))
 
     def text(self, path: str, query: Mapping[str, Any] | None = None, *, timeout: float = 30.0) -> str:
-        """The plain answer at ``path``: logs, or what a pod serves by the API server's proxy. Raises ClusterError."""
+        """The plain answer at ``path``: logs, or what a pod serves by the API server's proxy. Raises ClusterError.
+
+        Asked once: whoever wants to know it from a pod asks again anyway.
+        """
         return self._call("GET", path, query=dict(query or {}), timeout=timeout)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> None:
         """Merges ``body`` (RFC 7386: null removes) as field manager gpu.fleet. Raises ClusterError."""
-        self._call("PATCH", path, query={"fieldManager": MANAGER}, body=dict(body))
+        self._patient("PATCH", path, query={"fieldManager": MANAGER}, body=dict(body))
+
+    def _patient(self, method: str, path: str, *, query: dict[str, Any], body: Any = None) -> str:
+        """The answer to a request that may be sent again."""
+        return _patiently(lambda: self._call(method, path, query=query, body=body))
 
     def _call(self, method: str, path: str, *, query: dict[str, Any], body: Any = None, timeout: float = 30.0) -> str:
         params: dict[str, Any] = {"header_params": {"Accept": "*/*"}, "query_params": list(query.items())}
@@ -77,8 +90,36 @@ class Cluster:
         try:
             answer = self._client.request(method, path, body=body, serialize=False, _request_timeout=timeout, **params)
         except REQUEST_ERRORS as error:
-            raise ClusterError(f"{method} {path}: {_reason(error)}") from error
+            status = int(getattr(error, "status", 0) or 0)
+            raise ClusterError(f"{method} {path}: {_reason(error)}", status) from error
         return answer.data.decode("utf-8", "replace")
+
+
+def _connect(module: AnsibleK8SModule) -> Any:
+    """The client of kubernetes.core, which asks for the server's version. Raises ClusterError."""
+    try:
+        return get_api_client(module=module).client
+    except (CoreException, *REQUEST_ERRORS) as error:
+        advice = "set K8S_AUTH_KUBECONFIG or KUBECONFIG"
+        # Without a configuration there is nothing to wait for.
+        status = NO_REQUEST if isinstance(error, CoreException) else int(getattr(error, "status", 0) or 0)
+        raise ClusterError(f"the cluster cannot be reached: {_reason(error)}; {advice}", status) from error
+
+
+def _patiently(request: Callable[[], Any]) -> Any:
+    """What ``request`` gives; after a failure that may pass, it is called again. Raises ClusterError."""
+    attempt = 0
+    while True:
+        try:
+            return request()
+        except ClusterError as error:
+            cause: Any = error.__cause__
+            pause = wait_seconds(attempt, getattr(cause, "headers", None))
+            if pause is None or not is_transient(error.status):
+                tries = f" ({attempt + 1} tries)" if attempt else ""
+                raise ClusterError(f"{error}{tries}", error.status) from cause
+        time.sleep(pause)
+        attempt += 1
 
 
 def _reason(error: Any) -> str:

@@ -25,6 +25,10 @@ options:
     description: Host to role to the result that the role published, such as C(driver_result).
     type: dict
     required: true
+  operands:
+    description: Role of an operand to the results of all hosts, which are added to O(results).
+    type: dict
+    default: {}
   cluster:
     description: Role to its steps (C(plan)) and C(findings) that belong to the cluster.
     type: dict
@@ -81,6 +85,11 @@ conditions:
   sample:
     - {type: Ready, status: "False", reason: Error, message: ""}
     - {type: Error, status: "True", reason: DriverNotReady, message: "states not ready: state-driver on 1 host(s)"}
+bad:
+  description: Host to the reasons why it is not as O(verb) wants it. A state that waits for another one gives none.
+  type: dict
+  returned: always
+  sample: {gpu-b: a reboot is required}
 report:
   description: The whole report, as it is written to O(report_path).
   type: dict

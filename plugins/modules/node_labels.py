@@ -15,6 +15,8 @@ description:
     would
     set, and the resources that the device plugin will advertise.
   - Reads all nodes by one list call, and patches a node once at most, and only where a label differs.
+  - A request that an API server does not answer because it is busy or restarts is sent again, for about half a minute.
+  - A node that is gone or refused does not keep the others from their labels. The task fails in the end and names it.
   - A host that is not ready gets no deploy label, so no operand lands on it. Values that people or tools have set in
     deploy labels, such as C(false) or C(paused-for-driver-upgrade), stay.
   - Labels that Node Feature Discovery owns are left to it.
@@ -140,6 +142,11 @@ OPTIONS = {
 }
 
 
+SHOWN = 5
+# One node is gone, or a policy forbids this patch: the other nodes are labelled all the same.
+REFUSED = (403, 404, 422)
+
+
 def host_of(row: dict[str, Any]) -> Host:
     return Host(
         name=row["name"],
@@ -183,12 +190,21 @@ class Labels:
             return {**result, "msg": plan.message()}
         if check_mode or not plan.changed:
             return result
-        for wish in wishes:
-            if wish.changed:
-                self.cluster.patch(f"/api/v1/nodes/{wish.node}", {"metadata": {"labels": wish.changed}})
+        refused = [text for wish in wishes if wish.changed for text in [self.label(wish)] if text]
         left = self.decide()[0].steps
-        gone = f"{left[0].target} was labelled, but {left[0].after} is gone again" if left else ""
-        return {**result, "msg": gone} if gone else result
+        gone = f"{left[0].target} was labelled, but {left[0].after} is gone again" if left and not refused else ""
+        told = "; ".join(refused[:SHOWN]) + (f"; and {len(refused) - SHOWN} more" if len(refused) > SHOWN else "")
+        return {**result, "msg": told or gone} if told or gone else result
+
+    def label(self, wish: NodeWish) -> str:
+        """Empty, or why this one node was refused. Raises ClusterError where the API server itself fails."""
+        try:
+            self.cluster.patch(f"/api/v1/nodes/{wish.node}", {"metadata": {"labels": wish.changed}})
+        except ClusterError as error:
+            if error.status not in REFUSED:
+                raise
+            return str(error)
+        return ""
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ description:
   - Applies the objects of one state of the GPU Operator's order with server-side apply and field manager V(gpu.fleet).
   - Reads one list a kind. An object whose fields are all as wanted is not written, so an unchanged cluster sees no
     write.
+  - Where an API server is busy or restarts, it looks again for about half a minute and writes what is left.
   - Objects of the same state that are no longer wanted are deleted, found by their labels.
   - An action plugin on the controller carries out the plan through M(kubernetes.core.k8s), and reads again to prove it.
 options:

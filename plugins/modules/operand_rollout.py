@@ -14,7 +14,9 @@ description:
   - Waits until every expected node has a ready pod of the newest revision, and until the proof holds.
   - Zero pods are not ready unless no node is expected. A node is expected because the inventory says so, or because its
     labels select it.
-  - Says for every node that is not ready why, with the last lines of the log where a container crashes.
+  - Says for every node that is not ready why, with the last lines of the log where a container crashes (on ten
+    nodes at most, since they will be the same).
+  - A look that an API server does not answer is repeated. A pod is asked once for its proof, eight pods at a time.
   - Does not fail where nodes are not ready; look at RV(ready).
   - In check mode it looks once and does not wait.
 options:
@@ -139,6 +141,7 @@ waited:
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ..module_utils._catalog.labels import TIMESTAMP
@@ -166,6 +169,9 @@ OPTIONS = {
 }
 LOG_LINES = 200
 SHOWN_LINES = 5
+EXPLAINED = 10  # nodes whose containers' last words are asked for
+AT_ONCE = 8  # pods that are asked at a time
+ASKED_PROOFS = ("labels", "series")
 
 
 class Rollout:
@@ -176,9 +182,14 @@ class Rollout:
         self.params = params
         self.expected = {row["node"]: row for row in params["expected"]}
         self.pods_path = f"/api/v1/namespaces/{params['namespace']}/pods"
+        self.proved: set[str] = set()
+        self.deadline = float("inf")
 
     def look(self) -> tuple[list[rollout.NodeRollout], Any]:
-        """The judgement now, and the DaemonSet's maxUnavailable: three list calls, and one request a pod to prove."""
+        """The judgement now, and the DaemonSet's maxUnavailable.
+
+        Three list calls; what only a pod can prove is one request a pod, once, and several pods at a time.
+        """
         found = self.cluster.list("DaemonSet", selector=f"app={self.params['name']}")
         mine = [d for d in found if d["metadata"]["namespace"] == self.params["namespace"]]
         daemonset = mine[0] if mine else None
@@ -186,13 +197,18 @@ class Rollout:
         nodes = self.cluster.list("Node")
         rows = rollout.judge(daemonset, pods=pods, nodes=nodes, expected=self.expected)
         by_name = {n["metadata"]["name"]: n for n in nodes}
-        return [self.prove(row, by_name) for row in rows], pace(daemonset)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return list(pool.map(lambda row: self.prove(row, by_name), rows)), pace(daemonset)
 
     def prove(self, row: rollout.NodeRollout, nodes: Mapping[str, Mapping[str, Any]]) -> rollout.NodeRollout:
         """A ready row stays ready only where its proof holds."""
         if row.state != rollout.READY or row.node not in self.expected:
             return row
+        if row.pod in self.proved:
+            return row
         reason = self.missing(row, nodes[row.node])
+        if not reason and self.params["proof"] in ASKED_PROOFS:
+            self.proved.add(row.pod)
         return rollout.NodeRollout(row.node, rollout.NOT_READY, reason, row.pod) if reason else row
 
     def missing(self, row: rollout.NodeRollout, node: Mapping[str, Any]) -> str:
@@ -200,6 +216,8 @@ class Rollout:
         wish, proof = self.expected[row.node], self.params["proof"]
         if proof == "allocatable":
             return rollout.prove_allocatable(node, wish["resources"])
+        if proof in ASKED_PROOFS and time.monotonic() > self.deadline:
+            return "the time was over before its pod could be asked for a proof"
         if proof == "labels":
             found = rollout.parse_gfd_log(self.log(row.pod, LOG_LINES))
             return rollout.prove_labels(found, gfd_only(wish["labels"]), ignored=(TIMESTAMP,))
@@ -244,16 +262,34 @@ def pace(daemonset: Mapping[str, Any] | None) -> Any:
 
 
 def wait(module: AnsibleK8SModule, watched: Rollout) -> tuple[list[rollout.NodeRollout], int]:
-    """Looks until all nodes are ready or the time is over; the rows, and the seconds that passed."""
+    """Looks until all nodes are ready or the time is over; the rows, and the seconds that passed.
+
+    Raises ClusterError where the first look fails, or one fails when the time is over.
+    """
     start = time.monotonic()
+    bound, seen = float(module.params["timeout"]), False
     while True:
-        rows, speed = watched.look()
-        bound = module.params["timeout"] or rollout.rollout_seconds(max(len(rows), 1), speed)
-        waited = time.monotonic() - start
+        try:
+            rows, speed = watched.look()
+        except ClusterError:
+            if module.check_mode or not seen or time.monotonic() - start >= bound:
+                raise
+            time.sleep(module.params["poll"])
+            continue
+        seen = True
+        bound = bound or rollout.rollout_seconds(max(len(rows), 1), speed)
+        watched.deadline = start + bound
         done = all(r.state == rollout.READY for r in rows)
+        waited = time.monotonic() - start
         if done or module.check_mode or waited >= bound:
-            return rows if done else [watched.explained(r) for r in rows], int(waited)
+            return rows if done else explained(watched, rows), int(waited)
         time.sleep(module.params["poll"])
+
+
+def explained(watched: Rollout, rows: list[rollout.NodeRollout]) -> list[rollout.NodeRollout]:
+    """The rows, those of a few nodes that crash with the last words of the container; all will have the same."""
+    crashing = [r for r in rows if "crashes" in r.reason][:EXPLAINED]
+    return [watched.explained(r) if r in crashing else r for r in rows]
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ VERBS = (
         "suite",
         "everything that the continuous integration runs",
         "lint, unit, sanity, integration, molecule and the demo, each with its time; goes on after a failure; the last "
-        "line counts what passed and failed. --full adds `demo --local` and `bench`.",
+        "line counts what passed and failed. --full adds `demo --local`, `bench` and `scale`.",
         "lab",
     ),
     Verb(
@@ -97,6 +97,15 @@ VERBS = (
         "measures the budgets of remote work on an unchanged host",
         "Brings two lab hosts to ready, counts the remote module runs of a run that changes nothing (more than the "
         "budget fails), and compares times: its host part with eleven pings, a CDI spec of 8 GPUs with nvidia-ctk.",
+        "lab",
+    ),
+    Verb(
+        "scale",
+        "scale",
+        "the cluster's part of site over a thousand nodes",
+        "Brings two lab hosts to ready and adds KWOK nodes, which only the API server knows. Counts the requests of "
+        "the cluster's part of gpu.fleet.site, and its memory: first pass, nothing to do, and with an API server that "
+        "fails now and then. What is over budget fails.",
         "lab",
     ),
     Verb(
@@ -158,7 +167,7 @@ def _demo_options(verb: argparse.ArgumentParser) -> None:
 
 
 def _test_options(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--full", action="store_true", help="`demo --local` and `bench` as well")
+    verb.add_argument("--full", action="store_true", help="`demo --local`, `bench` and `scale` as well")
 
 
 def _pytest_options(verb: argparse.ArgumentParser) -> None:
@@ -233,7 +242,20 @@ def _clean_options(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--all", action="store_true", help="the whole cache, too")
 
 
+def _scale_options(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--kwok", nargs="+", metavar="COUNT:PROFILE", help="default: 900:h100x8 60:a100x2,mig=all-balanced 40:t4x1"
+    )
+    verb.add_argument(
+        "--fault",
+        nargs="+",
+        metavar="KIND:OPTIONS",
+        help="what the API server does wrong, as throttle:verb=patch,count=3",
+    )
+
+
 _OPTIONS = {
+    "scale": _scale_options,
     "demo": _demo_options,
     "test": _test_options,
     "unit": _pytest_options,

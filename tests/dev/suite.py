@@ -9,7 +9,7 @@ import argparse
 import time
 from collections.abc import Callable
 
-from . import bench, demo, demo_local, integration, lint, machine, progress, sanity, unit
+from . import bench, demo, demo_local, integration, lint, machine, progress, sanity, scale, unit
 from .tally import Tally
 
 # In this order: what fails fast comes first.
@@ -21,7 +21,7 @@ PARTS: dict[str, Callable[[], Tally]] = {
     "molecule": integration.molecule,
     "demo": demo.check,
 }
-FULL: dict[str, Callable[[], Tally]] = {"demo --local": demo_local.check, "bench": bench.check}
+FULL: dict[str, Callable[[], Tally]] = {"demo --local": demo_local.check, "bench": bench.check, "scale": scale.check}
 # What a part may end with instead of a count: a command, the machine, or a lab that did not do its work.
 BROKEN = (progress.CommandFailed, machine.Unfit, RuntimeError, TimeoutError)
 

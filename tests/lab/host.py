@@ -201,7 +201,9 @@ class Host:
     def _disk_groups(self) -> list[Path]:
         """The host's group of the v1 hierarchy for disks: a slow disk is slow for commands run past ssh, too."""
         found = [h.mount for h in cgroups.hierarchies() if cgroups.BLOCK in h.controllers.split(",")]
-        return [(top if self.lab.inside else top / f"{cgroups.PREFIX}{self.lab.id}") / self.machine for top in found]
+        # Inside a lab its own group is the top, or not, as the hierarchy is mounted.
+        places = [top / below / self.machine for top in found for below in ("", f"{cgroups.PREFIX}{self.lab.id}")]
+        return [place for place in places if place.is_dir()]
 
     def _lay_out(self) -> None:
         values = {"name": self.name, "address": self.address, "gateway": keeper.GATEWAY}

@@ -93,12 +93,14 @@ def report_path(lab: Lab) -> Path:
     return lab.folder / "report.json"
 
 
-def play(lab: Lab, playbook: str, *arguments: str, env: dict[str, str] | None = None) -> Run:
-    """Runs a playbook of the collection in the lab, whatever its exit status is."""
+def play(
+    lab: Lab, playbook: str, *arguments: str, env: dict[str, str] | None = None, through: Sequence[str] = ()
+) -> Run:
+    """Runs a playbook in the lab, whatever its exit status is; `through` is a command that starts another."""
     report_path(lab).unlink(missing_ok=True)
     log = lab.folder / "play.log"
     log.unlink(missing_ok=True)
-    command = ["ansible-playbook", playbook, *arguments]
+    command = [*through, "ansible-playbook", playbook, *arguments]
     status = lab.run(command, env={**lab.ansible_env(), **(env or {})}, log=log, timeout=PLAYBOOK_SECONDS, check=False)
     text = log.read_text()
     with progress.log_path().open("a") as whole:

@@ -23,9 +23,12 @@ SHARED = (
 
 # Set by the playbooks.
 KEPT = (
+    "gpu_fleet_cluster_hosts",
     "gpu_fleet_cluster_reason",
     "gpu_fleet_cluster_results",
+    "gpu_fleet_cluster_speaker",
     "gpu_fleet_nodes",
+    "gpu_fleet_operand_results",
     "gpu_fleet_plan_only",
     "gpu_fleet_results",
     "gpu_fleet_stopped",

@@ -52,17 +52,23 @@ class NodeWish:
 
 def match_node(host: Host, nodes: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The node of a host: by its explicit name, else by name, else by address. None where there is none."""
-    seen = list(nodes)
-    by_name = {n["metadata"]["name"]: n for n in seen}
-    if host.node:
-        return by_name.get(host.node)
-    by_label = {(n["metadata"].get("labels") or {}).get(HOSTNAME_LABEL): n for n in seen}
-    by_address = {a["address"]: n for n in seen for a in (n.get("status") or {}).get("addresses") or ()}
-    for table, keys in ((by_name, host.names), (by_label, host.names), (by_address, host.addresses)):
-        for key in keys:
-            if key in table:
-                return table[key]
-    return None
+    return _Index(nodes).find(host)
+
+
+class _Index:
+    """Nodes by what a host may be found by."""
+
+    def __init__(self, nodes: Iterable[Mapping[str, Any]]) -> None:
+        seen = list(nodes)
+        self.by_name = {n["metadata"]["name"]: n for n in seen}
+        self.by_label = {(n["metadata"].get("labels") or {}).get(HOSTNAME_LABEL): n for n in seen}
+        self.by_address = {a["address"]: n for n in seen for a in (n.get("status") or {}).get("addresses") or ()}
+
+    def find(self, host: Host) -> Mapping[str, Any] | None:
+        if host.node:
+            return self.by_name.get(host.node)
+        tables = ((self.by_name, host.names), (self.by_label, host.names), (self.by_address, host.addresses))
+        return next((table[key] for table, keys in tables for key in keys if key in table), None)
 
 
 def plan_nodes(
@@ -74,8 +80,9 @@ def plan_nodes(
     steps: list[Step] = []
     findings: list[Finding] = []
     wishes: list[NodeWish] = []
+    index = _Index(nodes)
     for host in hosts:
-        node = match_node(host, nodes)
+        node = index.find(host)
         if node is None:
             findings.append(_no_node(host, nodes))
             continue

@@ -24,35 +24,54 @@ def operand_result(
     applied: Mapping[str, Any],
     rollout: Mapping[str, Any],
     version: str = "",
+    hosts: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The result that a role publishes for ``host``.
 
     ``nodes`` are rows of node_labels (empty where a role runs alone), ``applied`` is the result of operand and
     ``rollout`` that of operand_rollout. ``waits`` says whether a host that is not ready makes the role fail: not in
     check mode, and not where the host itself is not ready. ``cluster`` has the steps and findings that belong to no
-    single host.
+    single host. ``hosts`` in the result has the results of all ``hosts``, for playbooks that run the role for one.
     """
-    found, reason, waits = _judge(nodes, host, state, rollout)
-    cluster = {"plan": applied["plan"]["steps"], "findings": applied["findings"]}
-    return {**published(found, reason, version=version), "waits": waits, "cluster": cluster}
+    judge = _Judge(nodes, state, rollout)
+    found, reason, waits = judge.of(host)
+    return {
+        **published(found, reason, version=version),
+        "waits": waits,
+        "cluster": {"plan": applied["plan"]["steps"], "findings": applied["findings"]},
+        "hosts": {name: published(*judge.of(name)[:2], version=version) for name in hosts},
+    }
 
 
-def _judge(
-    nodes: Sequence[Mapping[str, Any]], host: str, state: str, rollout: Mapping[str, Any]
-) -> tuple[str, str, bool]:
-    if state == "absent":
-        return DISABLED, "", False
-    if "nodes" not in rollout:
-        return NOT_READY, PLANNED, False
-    fails = not rollout["looked_once"]
-    if not nodes:
-        return (READY, "", False) if rollout["ready"] else (NOT_READY, "; ".join(rollout["reasons"]), fails)
-    row = next((n for n in nodes if n["host"] == host), None)
-    if row is None:
-        return IGNORED, "the host is no node of the cluster", False
-    if not row["operands"]:
-        return (ERROR, row["reason"], False) if row["reason"] else (NOT_READY, HOST_FIRST, False)
-    seen = next((r for r in rollout["nodes"] if r["node"] == row["node"]), None)
-    if seen is None:
-        return NOT_READY, f"node {row['node']} was not looked at", fails
-    return seen["state"], seen["reason"], fails and seen["state"] != READY
+def error_result(hosts: Sequence[str], error: str, *, findings: Sequence[Any] = ()) -> dict[str, dict[str, Any]]:
+    """The results of ``hosts`` where the operand failed as a whole, with the findings of the module that failed."""
+    return {name: published(ERROR, error, findings=findings) for name in hosts}
+
+
+class _Judge:
+    """State, reason, and whether to fail, host by host; what is looked up is indexed once."""
+
+    def __init__(self, nodes: Sequence[Mapping[str, Any]], state: str, rollout: Mapping[str, Any]) -> None:
+        self.state = state
+        self.rollout = rollout
+        self.rows = {row["host"]: row for row in nodes}
+        self.seen = {row["node"]: row for row in rollout.get("nodes") or ()}
+
+    def of(self, host: str) -> tuple[str, str, bool]:
+        if self.state == "absent":
+            return DISABLED, "", False
+        if "nodes" not in self.rollout:
+            return NOT_READY, PLANNED, False
+        fails = not self.rollout["looked_once"]
+        if not self.rows:
+            ready = self.rollout["ready"]
+            return (READY, "", False) if ready else (NOT_READY, "; ".join(self.rollout["reasons"]), fails)
+        row = self.rows.get(host)
+        if row is None:
+            return IGNORED, "the host is no node of the cluster", False
+        if not row["operands"]:
+            return (ERROR, row["reason"], False) if row["reason"] else (NOT_READY, HOST_FIRST, False)
+        seen = self.seen.get(row["node"])
+        if seen is None:
+            return NOT_READY, f"node {row['node']} was not looked at", fails
+        return seen["state"], seen["reason"], fails and seen["state"] != READY

@@ -45,6 +45,31 @@ def make_report(
     }
 
 
+# Which words of a state are not good enough, by verb: a plan may leave a state not ready, status only looks.
+BAD = {"site": (ERROR, NOT_READY), "plan": (ERROR,), "status": ()}
+
+
+def with_operands(
+    hosts: Sequence[str], results: Mapping[str, Results], operands: Mapping[str, Results]
+) -> dict[str, Results]:
+    """The results of every host with those of the operands, which come as role -> host -> result."""
+    return {
+        host: {**(results.get(host) or {}), **{role: rows[host] for role, rows in operands.items() if host in rows}}
+        for host in hosts
+    }
+
+
+def bad_hosts(report: Mapping[str, Any]) -> dict[str, str]:
+    """Host -> why it is not as the report's verb wants it; what only waits for another state says nothing."""
+    reasons: dict[str, list[str]] = {}
+    for cell in report["states"]:
+        if cell["value"] in BAD[report["verb"]]:
+            told = reasons.setdefault(cell["host"], [])
+            if cell["reason"] and not cell["reason"].startswith("waits for") and cell["reason"] not in told:
+                told.append(cell["reason"])
+    return {host: "; ".join(told) for host, told in reasons.items()}
+
+
 def _rows(
     hosts: Sequence[str], results: Mapping[str, Results], cluster: Mapping[str, Mapping[str, Any]], key: str
 ) -> Iterable[tuple[str, str, Mapping[str, Any]]]:

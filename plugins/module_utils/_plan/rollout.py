@@ -45,11 +45,12 @@ def judge(
     by_name = {n["metadata"]["name"]: n for n in nodes}
     selected = [n for n in by_name if not _missing_label(daemonset, by_name[n])]
     names = sorted({*wanted, *selected})
-    return tuple(_judge_node(name, by_name.get(name), daemonset, pods) for name in names)
+    on_node = _by_node(pods)
+    return tuple(_judge_node(name, by_name.get(name), daemonset, on_node.get(name, ())) for name in names)
 
 
-def _judge_node(name: str, node: Node | None, daemonset: Mapping[str, Any], pods: Sequence[Pod]) -> NodeRollout:
-    pod = _newest(p for p in pods if p["spec"].get("nodeName") == name or _wants(p, name))
+def _judge_node(name: str, node: Node | None, daemonset: Mapping[str, Any], pods: Iterable[Pod]) -> NodeRollout:
+    pod = _newest(pods)
     for reason in (_node_reason(node, daemonset), _pod_reason(pod, daemonset)):
         if reason:
             return NodeRollout(name, NOT_READY, reason, pod["metadata"]["name"] if pod else "")
@@ -103,14 +104,23 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     return key and effect and value
 
 
-def _wants(pod: Pod, name: str) -> bool:
+def _by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+    """The pods of each node, also those that only want to go there."""
+    found: dict[str, list[Pod]] = {}
+    for pod in pods:
+        for name in _nodes_of(pod):
+            found.setdefault(name, []).append(pod)
+    return found
+
+
+def _nodes_of(pod: Pod) -> set[str]:
     """A DaemonSet's pod that is not scheduled yet names its node in its affinity."""
     if pod["spec"].get("nodeName"):
-        return False
+        return {pod["spec"]["nodeName"]}
     affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
     terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {})
     fields = [f for t in terms.get("nodeSelectorTerms") or () for f in t.get("matchFields") or ()]
-    return any(f["key"] == "metadata.name" and name in f.get("values", ()) for f in fields)
+    return {name for f in fields if f["key"] == "metadata.name" for name in f.get("values", ())}
 
 
 def _newest(pods: Iterable[Pod]) -> Pod | None:

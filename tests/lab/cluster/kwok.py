@@ -75,7 +75,7 @@ class Kwok:
     def _kwok(self) -> list[str | Path]:
         config = self.folder / "kwok.yaml"
         broken = ", ".join(node.name for node in self.nodes if node.broken) or '""'
-        config.write_text(STAGES.read_text().replace("@broken@", broken))
+        config.write_text(STAGES.read_text().replace('"@broken@"', broken))
         kubeconfig = self.plane.user_kubeconfig(USER, group=certs.MASTERS)
         return [program("kwok"), f"--kubeconfig={kubeconfig}", f"--config={config}"]
 

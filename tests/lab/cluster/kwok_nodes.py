@@ -156,7 +156,7 @@ def _node(group: KwokGroup, name: str, number: int, mig_strategy: str, wrong: bo
 
 
 def node_facts(group: KwokGroup, name: str) -> dict[str, Any]:
-    """The result of gpu_info for a node, with every key that a settled host with containerd has."""
+    """The result of gpu_info for a node, about as long as that of a settled host with containerd."""
     gpus = [_gpu(model, index, group.mig, name) for index, model in enumerate(group.models)]
     addresses = [gpu["pci_address"] for gpu in gpus]
     matrix = [["X" if a == b else "NODE" for b in addresses] for a in addresses]

@@ -5,7 +5,16 @@
 
 from __future__ import annotations
 
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.report import make_report, plan_lines, report_lines
+import pytest
+
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.report import (
+    bad_hosts,
+    make_report,
+    plan_lines,
+    report_lines,
+    with_operands,
+)
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.states import NEVER_RAN
 
 STEP = {
     "action": "install", "target": "nvidia-open 595.71.05", "before": None, "after": "595.71.05",
@@ -120,3 +129,25 @@ def test_lines_fit_a_terminal():
 
 def test_a_cluster_that_was_left_out_is_said():
     assert "Cluster: no kubeconfig" in report_lines(report(cluster_reason="no kubeconfig"))
+
+
+@pytest.mark.parametrize(
+    ("verb", "bad"),
+    [
+        (
+            "site",
+            {"gpu-a": "its role did not run", "gpu-b": "a reboot is required", "gone": NEVER_RAN},
+        ),
+        ("plan", {"gone": NEVER_RAN}),
+        ("status", {}),
+    ],
+)
+def test_hosts_are_bad_as_the_verb_sees_it_and_say_each_reason_once(verb, bad):
+    assert bad_hosts(report(verb)) == bad
+
+
+def test_results_of_operands_join_those_of_their_hosts():
+    joined = with_operands(["gpu-a", "gone"], RESULTS, {"gfd": {"gpu-a": result("ready"), "other": result("error")}})
+    assert list(joined["gpu-a"]) == ["prereq", "driver", "gfd"]
+    assert joined["gone"] == {}
+    assert "gfd" not in RESULTS["gpu-a"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.operands import operand_result
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.operands import error_result, operand_result
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.states import (
     conditions,
     decide_states,
@@ -164,3 +164,20 @@ def test_operand_result(nodes, state, rollout, value, waits):
     found = operand_result(nodes, host="h", state=state, applied=APPLIED, rollout=rollout)
     assert (found["state"], found["waits"]) == (value, waits)
     assert found["cluster"] == {"plan": ["step"], "findings": ["finding"]}
+
+
+def test_an_operand_has_a_result_for_every_host_that_is_asked_for():
+    found = operand_result(
+        [row(), row(host="g", operands=False)], host="h", state="present", applied=APPLIED, rollout=seen(),
+        version="image:1", hosts=["h", "g", "other"],
+    )["hosts"]  # fmt: skip
+    assert {host: result["state"] for host, result in found.items()} == {
+        "h": "ready", "g": "not_ready", "other": "ignored",
+    }  # fmt: skip
+    assert found["h"]["version"] == "image:1"
+
+
+def test_an_operand_that_failed_as_a_whole_is_an_error_on_every_host():
+    found = error_result(["g", "h"], "refused", findings=["finding"])
+    assert found["g"] == found["h"]
+    assert (found["g"]["state"], found["g"]["reason"], found["g"]["findings"]) == ("error", "refused", ["finding"])

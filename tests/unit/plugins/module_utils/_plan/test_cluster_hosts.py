@@ -1,0 +1,58 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rows for node_labels out of the variables of hosts."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.cluster_hosts import cluster_hosts, predicting_facts
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.labels import predict_labels
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.resources import predict_resources
+from lab.cluster.kwok_nodes import KwokGroup, make_nodes
+
+ROLES = ("prereq", "driver", "mig", "toolkit", "validation")
+
+
+def variables(name="gpu-a", *, state="ready", facts=None, **more):
+    results = {role: {"state": state} for role in ROLES}
+    return {"inventory_hostname": name, "gpu_fleet_results": results, "ansible_facts": facts or {}, **more}
+
+
+def row(**more):
+    (found,) = cluster_hosts([variables(**more)], planned=False)
+    return found
+
+
+@pytest.mark.parametrize("text", ["1:h100x8", "1:a100x2,mig=all-balanced", "1:t4x1", "1:none"])
+@pytest.mark.parametrize("strategy", ["none", "single", "mixed"])
+def test_predictions_are_those_of_the_whole_facts(text, strategy):
+    (node,) = make_nodes([KwokGroup.parse(text)], mig_strategy=strategy)
+    chosen = predicting_facts(node.facts)
+    assert predict_labels(chosen, mig_strategy=strategy) == predict_labels(node.facts, mig_strategy=strategy)
+    gpus = [predict_resources(facts["gpus"], mig_strategy=strategy) for facts in (chosen, node.facts)]
+    assert gpus[0] == gpus[1]
+
+
+def test_what_no_prediction_reads_is_left_behind():
+    (node,) = make_nodes([KwokGroup.parse("1:h100x8")], mig_strategy="mixed")
+    assert len(str(predicting_facts(node.facts))) < len(str(node.facts)) / 3
+
+
+def test_names_and_addresses_that_the_node_may_have():
+    facts = {"hostname": "a", "fqdn": "a.example.org", "all_ipv4_addresses": ["198.51.100.1", "198.51.100.2"]}
+    found = row(facts=facts, ansible_host="198.51.100.2", gpu_fleet_node_name="node-a")
+    assert found["names"] == ["gpu-a", "a", "a.example.org"]
+    assert found["addresses"] == ["198.51.100.2", "198.51.100.1"]
+    assert found["node"] == "node-a"
+
+
+@pytest.mark.parametrize("state", ["error", "not_ready", "ignored"])
+def test_facts_of_a_host_that_is_not_ready_are_not_sent(state):
+    assert row(state=state, facts={"gpu_fleet": {"gpus": []}})["facts"] == {}
+
+
+def test_a_host_that_was_never_looked_at_has_no_facts():
+    (found,) = cluster_hosts([{"inventory_hostname": "gpu-a"}], planned=False)
+    assert (found["state"], found["facts"], found["names"]) == ("not_ready", {}, ["gpu-a"])
