@@ -65,6 +65,11 @@ class Disk:
         return (self.folder / "disk.img").exists()
 
     @property
+    def is_slow(self) -> Path:
+        """A file that is there while the kernel keeps the host to a rate."""
+        return self.folder / "slow"
+
+    @property
     def snapshots(self) -> list[str]:
         """Names of the snapshots, the oldest first."""
         return list(self._read().saved) if (self.folder / "disk.json").exists() else []

@@ -134,7 +134,8 @@ class Host:
             raise machine.Unfit(f"Host {self.name} of lab {self.lab.id} does not run")
         environment = ["env", "-i", "HOME=/root", "LANG=C.UTF-8", f"PATH={PATH}", "TERM=dumb"]
         enter = ["nsenter", "-t", str(leader), *NAMESPACES, "-r", "-w", "--"]
-        return cgroups.joining(self._disk_groups(), [*enter, *environment, *map(str, args)])
+        command = [*enter, *environment, *map(str, args)]
+        return cgroups.joining(self._disk_groups(), command) if self.disk.is_slow.exists() else command
 
     def run(self, args: Sequence[str | Path], *, timeout: float = 300) -> str:
         """Runs a program on the host as root, past ssh; returns what it prints. Failures as progress.output."""
@@ -200,10 +201,9 @@ class Host:
 
     def _disk_groups(self) -> list[Path]:
         """The host's group of the v1 hierarchy for disks: a slow disk is slow for commands run past ssh, too."""
-        found = [h.mount for h in cgroups.hierarchies() if cgroups.BLOCK in h.controllers.split(",")]
-        # Inside a lab its own group is the top, or not, as the hierarchy is mounted.
-        places = [top / below / self.machine for top in found for below in ("", f"{cgroups.PREFIX}{self.lab.id}")]
-        return [place for place in places if place.is_dir()]
+        found = [h for h in cgroups.hierarchies() if cgroups.BLOCK in h.controllers.split(",")]
+        inside, outside = keeper.CGROUP1, f"{cgroups.PREFIX}{self.lab.id}"
+        return [(inside / h.controllers if self.lab.inside else h.mount / outside) / self.machine for h in found]
 
     def _lay_out(self) -> None:
         values = {"name": self.name, "address": self.address, "gateway": keeper.GATEWAY}

@@ -57,10 +57,12 @@ def empty_disk(host: Host, _words: Words) -> None:
 def slow_disk(host: Host, words: Words) -> None:
     """Lets the kernel keep the host to so many MiB a second."""
     _throttle(host, _number(words[0], "MIB_A_SECOND") << 20)
+    host.disk.is_slow.touch()
 
 
 def quick_disk(host: Host, _words: Words) -> None:
     _throttle(host, 0)
+    host.disk.is_slow.unlink(missing_ok=True)
 
 
 def jump_clock(host: Host, words: Words) -> None:

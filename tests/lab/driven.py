@@ -1,0 +1,42 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host that has NVIDIA's driver already, installed by apt from the lab's repository, and not by the collection."""
+
+from __future__ import annotations
+
+import shutil
+
+from .host import Host
+
+BRANCH = 580  # the last one that drives every architecture from Maxwell on
+PACKAGES = ("nvidia-driver-cuda", "nvidia-persistenced")
+KEYRING = "usr/share/keyrings/lab-cuda.asc"
+APT = "DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes"
+
+
+def add_repository(host: Host) -> None:
+    """Makes the lab's CUDA repository one of the host's."""
+    from .packages.keys import key
+    from .packages.variables import CUDA, SERVER
+
+    shutil.copyfile(key("cuda").public, host.root / KEYRING)
+    (host.root / KEYRING).chmod(0o644)
+    folder = {"bookworm": "debian12", "trixie": "debian13"}[host.suite]
+    source = f"deb [signed-by=/{KEYRING}] {SERVER}/{CUDA}/{folder}/x86_64/ /\n"
+    (host.root / "etc/apt/sources.list.d/lab-cuda.list").write_text(source)
+
+
+def install(
+    host: Host, *, kernel: str = "nvidia-kernel-open-dkms", branch: int = BRANCH, more: tuple[str, ...] = ()
+) -> None:
+    """Installs the newest driver of a branch with the headers of the running kernel, and loads it."""
+    add_repository(host)
+    wanted = " ".join((*PACKAGES, kernel, *more))
+    host.shell(
+        f"{APT} update\n"
+        f"{APT} install linux-headers-$(uname -r) nvidia-driver-pinning-{branch}\n"
+        f"{APT} install {wanted}\n"
+        "modprobe nvidia\n"
+        "systemctl restart nvidia-persistenced"
+    )
