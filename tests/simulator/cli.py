@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from simulator import cli_damage, damage, driver, kernel_modules, machine
+from simulator import cli_damage, damage, driver, firmware, kernel_modules, machine
 from simulator.kernel_modules import Information, Refused
 from simulator.place import here
 from simulator.state import edit, read, render
@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     _add_kernel_verbs(verbs)
     cli_damage.add_verbs(verbs)
+    firmware.add_verbs(verbs, here())
     verbs.add_parser("status", help="print the state").set_defaults(run=_status)
     process = verbs.add_parser("process", help="add or remove a process that uses a GPU")
     process.add_argument("action", choices=("add", "remove"))
@@ -70,6 +71,7 @@ def _add_kernel_verbs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]
 
 def _insert(options: argparse.Namespace) -> None:
     information = Information.parse(sys.stdin.buffer.read())
+    firmware.verify(here(), information)
     if information.name == "nvidia":
         driver.check_start(here())
     kernel_modules.insert(here(), information, options.flags)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from simulator import build
+from simulator import build, firmware, profiles
 from simulator.files import link
+from simulator.place import Place
 from simulator.profiles import profile_state
 from simulator.state import write
 
@@ -28,7 +29,8 @@ def plug_in(rootfs: Path, profile: str, *, kernel: str | None = None) -> None:
 
     UUIDs follow from /etc/hostname of the rootfs, so write that first. Raises ValueError for an unknown profile.
     """
-    state = profile_state(profile or "none", _owner(rootfs))
+    name = profile or "none"
+    state = profile_state(name, _owner(rootfs))
     _install_programs(rootfs)
     release = kernel or _kernel(rootfs)
     (rootfs / INSTALLED / "kernel").write_text(f"{release}\n")
@@ -37,6 +39,7 @@ def plug_in(rootfs: Path, profile: str, *, kernel: str | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o777)
     write(folder / "state", state)
+    firmware.install(Place(rootfs), profiles.firmware_of(name))
     _install_units(rootfs)
     for runtime in RUNTIMES:
         divert(rootfs, runtime)

@@ -31,7 +31,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Information:
-    """What a module says of itself (.modinfo)."""
+    """What a module says of itself (.modinfo), and its signature as `signature=<hexadecimal>` (shim/libsimhw.c)."""
 
     name: str
     version: str
@@ -40,6 +40,7 @@ class Information:
     depends: tuple[str, ...]
     sources: str
     in_tree: bool = False
+    signature: bytes = b""  # PKCS #7, without what marks it at the end of the file
 
     @classmethod
     def parse(cls, section: bytes) -> Information:
@@ -51,8 +52,8 @@ class Information:
         depends = tuple(_normal(name) for name in values.get("depends", "").split(",") if name)
         release = values.get("vermagic", "").partition(" ")[0]
         version, terms, sources = (values.get(key, "") for key in ("version", "license", "srcversion"))
-        in_tree = values.get("intree") == "Y"
-        return cls(_normal(values["name"]), version, terms, release, depends, sources, in_tree)
+        in_tree, signature = values.get("intree") == "Y", bytes.fromhex(values.get("signature", ""))
+        return cls(_normal(values["name"]), version, terms, release, depends, sources, in_tree, signature)
 
     @property
     def taints(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from simulator import damage, kernel_log
+from simulator import damage, firmware, kernel_log
 from simulator.driver import forget
 from simulator.files import link, write_tree
 from simulator.models import MODELS
@@ -27,6 +27,8 @@ def boot(place: Place) -> None:
             damage.lose(state, int(gpu["minor"]), lost=False)  # a GPU that was lost has had its power cut
     (place.run / "proc").mkdir(parents=True, exist_ok=True)
     kernel_log.start(place)
+    firmware.boot(place)
+    firmware.announce(place)
     place.modules.write_text("")
     place.devices.write_text(_without_nvidia(PROC_DEVICES.read_text()))
     _mount_views(place, state)
@@ -46,10 +48,7 @@ def _without_nvidia(text: str) -> str:
 
 
 def _mount_views(place: Place, state: State) -> None:
-    if not (place.sys / "module").exists():  # nspawn's /sys is a read-only tmpfs that lacks it
-        _run("mount", "-o", "remount,rw", place.sys)
-        (place.sys / "module").mkdir()
-        _run("mount", "-o", "remount,ro", place.sys)
+    _make_folders(place)
     _mount_tmpfs(place.sys / "module")
     _mount_bus(place.sys / "bus")
     write_tree(place.sys / "bus/pci/devices", pci_files(state))
@@ -57,10 +56,36 @@ def _mount_views(place: Place, state: State) -> None:
     for gpu in state.gpus:
         link(place.sys / "bus/pci/devices" / gpu["bus"] / "subsystem", "../..")
     _mount_tmpfs(place.driver)
+    _mount_firmware(place)
     _run("mount", "--bind", place.devices, "/proc/devices")
     release = place.run / "proc/osrelease"
     release.write_text(f"{place.release}\n")
     _run("mount", "--bind", release, "/proc/sys/kernel/osrelease")
+
+
+def _make_folders(place: Place) -> None:
+    """nspawn's /sys is a read-only tmpfs that lacks some."""
+    wanted = [place.sys / "module"]
+    wanted += [place.sys / "firmware"] if place.efi_variables.exists() else []
+    missing = [folder for folder in wanted if not folder.exists()]
+    if missing:
+        _run("mount", "-o", "remount,rw", place.sys)
+        for folder in missing:
+            folder.mkdir()
+        _run("mount", "-o", "remount,ro", place.sys)
+
+
+def _mount_firmware(place: Place) -> None:
+    """What the kernel shows of UEFI firmware; nothing of it on a machine with a BIOS."""
+    if not place.efi_variables.exists():
+        return
+    _mount_tmpfs(place.sys / "firmware")
+    variables = place.sys / "firmware/efi/efivars"
+    variables.mkdir(parents=True)
+    (variables.parent / "fw_platform_size").write_text("64\n")
+    _run("mount", "--bind", place.efi_variables, variables)
+    enforced = "Y" if firmware.is_enforced(place) else "N"
+    write_tree(place.sys / "module/module/parameters", {"sig_enforce": f"{enforced}\n"})
 
 
 def _mount_bus(bus: Path) -> None:

@@ -47,6 +47,16 @@ class Place:
         return self.run / "kmsg.pipe"
 
     @property
+    def efi_variables(self) -> Path:
+        """The EFI variables of a machine with UEFI firmware; not there on one with a BIOS."""
+        return self.root / "var/lib/simhw/efivars"
+
+    @property
+    def efi_console(self) -> Path:
+        """Is there when somebody will confirm at the console, at the next boot, what mokutil asked for."""
+        return self.root / "var/lib/simhw/efi-console"
+
+    @property
     def sys(self) -> Path:
         """/sys."""
         return self.root / "sys"

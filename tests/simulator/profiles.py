@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from simulator import firmware
 from simulator.layout import machine_state
 from simulator.models import MODELS
 from simulator.state import Record, State
@@ -56,8 +57,27 @@ PROFILES: dict[str, Profile] = {
 }
 
 
+# What may follow a profile, as in h100x2+secure-boot; without it the machine boots by a BIOS.
+FIRMWARE = {
+    firmware.UEFI: "UEFI, Secure Boot off",
+    firmware.SECURE_BOOT: "UEFI, Secure Boot on, no key enrolled but the distribution's",
+    firmware.SETUP_MODE: "UEFI in setup mode",
+}
+
+
+def firmware_of(name: str) -> str:
+    """The firmware that a profile's name ends with: a key of FIRMWARE, or `bios`."""
+    return name.partition("+")[2] or firmware.BIOS
+
+
 def profile(name: str) -> Profile:
-    """The profile of that name, or MODELxCOUNT for any model. ValueError names the known profiles."""
+    """The profile of that name, or MODELxCOUNT for any model; +FIRMWARE may follow. ValueError names the known ones."""
+    name, sign, mode = name.partition("+")
+    if sign:
+        if mode not in FIRMWARE:
+            raise ValueError(f"firmware {mode!r} is not known: choose one of {', '.join(FIRMWARE)}")
+        found = profile(name)
+        return replace(found, note="; ".join(part for part in (found.note, FIRMWARE[mode]) if part))
     if name in PROFILES:
         return PROFILES[name]
     plain = _PLAIN.fullmatch(name)

@@ -245,16 +245,45 @@ static const char *module_information(const char *image, size_t size, size_t *le
     return 0;
 }
 
+/* The signature at the end of a module's file (struct module_signature of Linux), or NULL when it has none. */
+static const unsigned char *module_signature(const char *image, size_t size, size_t *length)
+{
+    static const char mark[] = "~Module signature appended~\n";
+    const size_t tail = sizeof mark - 1 + 12; /* 8 bytes, then the length, big-endian */
+    if (size < tail || memcmp(image + size - sizeof mark + 1, mark, sizeof mark - 1))
+        return 0;
+    const unsigned char *number = (const unsigned char *)image + size - sizeof mark + 1 - 4;
+    *length = (size_t)number[0] << 24 | number[1] << 16 | number[2] << 8 | number[3];
+    return *length <= size - tail ? (const unsigned char *)image + size - tail - *length : 0;
+}
+
+/* The module information, and the signature as one more `key=value` of it. */
+static int hand_over_module(char *const *arguments, const char *image, size_t size)
+{
+    size_t length, signed_length = 0, filled = 0;
+    char *text = 0;
+    const char *information = module_information(image, size, &length);
+    if (!information)
+        return ENOEXEC;
+    const unsigned char *signature = module_signature(image, size, &signed_length);
+    FILE *out = open_memstream(&text, &filled);
+    if (!out)
+        return ENOMEM;
+    fwrite(information, 1, length, out);
+    fputc(0, out);
+    for (size_t i = 0; signature && i < signed_length; i++)
+        fprintf(out, "%s%02x", i ? "" : "signature=", signature[i]);
+    int result = fclose(out) ? ENOMEM : hand_over(arguments, text, filled);
+    free(text);
+    return result;
+}
+
 static int load(const char *image, size_t size, const char *options, int flags)
 {
     char number[16];
-    size_t length;
-    const char *information = module_information(image, size, &length);
     snprintf(number, sizeof number, "%d", flags);
     char *arguments[] = {PROGRAM, "insmod", number, (char *)(options ? options : ""), 0};
-    if (geteuid())
-        return answer(EPERM);
-    return answer(information ? hand_over(arguments, information, length) : ENOEXEC);
+    return answer(geteuid() ? EPERM : hand_over_module(arguments, image, size));
 }
 
 static int load_file(int fd, const char *options, int flags)

@@ -1,0 +1,171 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each fault of a lab host is really there, and gone when it is healed, for programs that know nothing of the lab."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from lab.asked import answers, say
+from lab.cluster import node
+from lab.cluster.controlplane import ControlPlane
+from lab.faults import catalog, fault
+from lab.host import Host
+from lab.lab import Lab
+
+DD = "dd if=/dev/zero of=/var/tmp/written bs=1M count=4 conv=fsync"
+INSTALL = "LC_ALL=C apt-get --yes install dkms"
+Proof = Callable[[Host], None]
+
+
+@contextmanager
+def broken(host: Host, name: str, *words: str) -> Iterator[None]:
+    fault.cause(host, catalog.named(name), words)
+    assert list(fault.present(host)) == [name]
+    try:
+        yield
+    finally:
+        ended = catalog.heal_all(host)
+    assert ended == [name]
+
+
+def test_power_cut(host: Host) -> None:
+    host.shell("echo kept > /root/kept; sync /root/kept")
+    with broken(host, "power-cut"):
+        assert host.state() == "off"
+        assert not answers(host)
+    assert answers(host)
+    assert host.run(["cat", "/root/kept"]).strip() == "kept"
+
+
+def test_network_cut(host: Host) -> None:
+    with broken(host, "network-cut"):
+        assert "NO-CARRIER" in host.run(["ip", "link", "show", "host0"])
+        assert not answers(host)
+        assert host.state() == "running"
+    assert answers(host)
+
+
+def test_disk_full(host: Host) -> None:
+    with broken(host, "disk-full"):
+        assert host.run(["df", "--output=avail", "/"]).split()[-1] == "0"
+        status, text = say(host, DD)
+        assert status != 0
+        assert "No space left on device" in text
+    assert say(host, DD)[0] == 0
+
+
+def test_slow_disk(host: Host) -> None:
+    with broken(host, "slow-disk", "2"):
+        assert rate(say(host, DD)[1]) < 3
+    assert rate(say(host, DD)[1]) > 3
+
+
+def rate(said: str) -> float:
+    """MB/s out of what dd says."""
+    match = re.search(r"copied, ([0-9.e-]+) s", said)
+    assert match, said
+    return 4.2 / float(match[1])
+
+
+def test_clock_jump(host: Host) -> None:
+    with broken(host, "clock-jump", "-86400"):
+        for program in ("date +%s", "python3 -c 'import time; print(int(time.time()))'"):
+            assert time.time() - int(host.shell(program)) == pytest.approx(86400, abs=60)
+        assert "is not valid yet" in say(host, "LC_ALL=C apt-get update")[1]
+    assert int(host.shell("date +%s")) == pytest.approx(time.time(), abs=60)
+    assert "is not valid yet" not in say(host, "LC_ALL=C apt-get update")[1]
+
+
+def test_the_machine_keeps_its_clock_when_a_host_sets_its_own(host: Host) -> None:
+    before = time.time()
+    host.run(["date", "--set", "2031-01-01 00:00"])
+    assert host.run(["date", "+%Y"]).strip() == "2031"
+    assert time.time() == pytest.approx(before, abs=60)
+    host.restore()
+    assert int(host.shell("date +%s")) == pytest.approx(time.time(), abs=60)
+
+
+def test_broken_packages(host: Host) -> None:
+    with broken(host, "broken-packages"):
+        status, text = say(host, "LC_ALL=C apt-get check")
+        assert status == 100
+        assert "lab-unmet : Depends: lab-does-not-exist (>= 2.0) but it is not installable" in text
+    assert say(host, "apt-get check")[0] == 0
+
+
+def test_half_configured(host: Host) -> None:
+    host.shell("apt-get --quiet update")
+    with broken(host, "half-configured"):
+        assert "only half configured" in host.run(["dpkg", "--audit"])
+        status, text = say(host, INSTALL)
+        assert status == 100
+        assert "dpkg was interrupted, you must manually run 'dpkg --configure -a' to correct the problem" in text
+    assert host.run(["dpkg", "--audit"]) == ""
+    assert say(host, f"{INSTALL} --simulate")[0] == 0
+
+
+def test_held_lock(host: Host) -> None:
+    with broken(host, "held-lock"):
+        status, text = say(host, INSTALL)
+        assert status == 100
+        assert re.search(
+            r"Could not get lock /var/lib/dpkg/lock-frontend. It is held by process \d+ \(unattended-u", text
+        )
+    assert say(host, "apt-get --yes autoremove")[0] == 0
+
+
+def test_engine_stopped(lab: Lab) -> None:
+    one = lab.host("gpu1")
+    with broken(one, "engine-stopped"):
+        assert say(one, "systemctl is-active containerd")[1].strip() == "inactive"
+        assert say(one, "crictl --timeout 2s version")[0] != 0
+    assert say(one, "crictl --timeout 20s version")[0] == 0
+
+
+def test_kubelet_stopped(lab: Lab, plane: ControlPlane) -> None:
+    one = lab.host("gpu1")
+    ask = ("get", "lease", one.name, "--namespace", "kube-node-lease", "--output", "jsonpath={.spec.renewTime}")
+    with broken(one, "kubelet-stopped"):
+        assert say(one, "systemctl is-active kubelet")[1].strip() == "inactive"
+        renewed = plane.kubectl(*ask)
+        time.sleep(12)  # a kubelet renews its lease every 10 s
+        assert plane.kubectl(*ask) == renewed
+    node.wait_ready(plane, one)
+
+
+def test_nvml(equipped: Host) -> None:
+    with broken(equipped, "nvml"):
+        status, text = say(equipped, "nvidia-smi")
+        assert status == 255
+        assert "Failed to initialize NVML: Unknown Error" in text
+    assert say(equipped, "nvidia-smi")[0] == 0
+
+
+def test_nvml_function_with_code(equipped: Host) -> None:
+    ask = "nvidia-smi --query-gpu=temperature.gpu --format=csv,noheader"
+    with broken(equipped, "nvml", "15", "nvmlDeviceGetTemperature"):
+        assert "GPU is lost" in say(equipped, ask)[1]
+    assert say(equipped, ask)[1].split()[0].isdigit()
+
+
+def test_driver_mismatch(equipped: Host) -> None:
+    with broken(equipped, "driver-mismatch"):
+        status, text = say(equipped, "nvidia-smi")
+        assert status == 18
+        assert "Failed to initialize NVML: Driver/library version mismatch" in text
+    assert say(equipped, "nvidia-smi")[0] == 0
+
+
+def test_gpu_lost(equipped: Host) -> None:
+    with broken(equipped, "gpu-lost", "1"):
+        status, text = say(equipped, "nvidia-smi")
+        assert status == 15
+        assert "GPU is lost" in text
+    assert say(equipped, "nvidia-smi")[0] == 0
