@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 
 from .host import Host
+from .suites import SUITES
 
 BRANCH = 580  # the last one that drives every architecture from Maxwell on
 PACKAGES = ("nvidia-driver-cuda", "nvidia-persistenced")
@@ -22,8 +23,7 @@ def add_repository(host: Host) -> None:
 
     shutil.copyfile(key("cuda").public, host.root / KEYRING)
     (host.root / KEYRING).chmod(0o644)
-    folder = {"bookworm": "debian12", "trixie": "debian13"}[host.suite]
-    source = f"deb [signed-by=/{KEYRING}] {SERVER}/{CUDA}/{folder}/x86_64/ /\n"
+    source = f"deb [signed-by=/{KEYRING}] {SERVER}/{CUDA}/{SUITES[host.suite].folder}/x86_64/ /\n"
     (host.root / "etc/apt/sources.list.d/lab-cuda.list").write_text(source)
 
 
@@ -40,3 +40,10 @@ def install(
         "modprobe nvidia\n"
         "systemctl restart nvidia-persistenced"
     )
+
+
+def with_hardware(host: Host, profile: str, snapshot: str = "driver") -> None:
+    """Boots the host from a snapshot, with the hardware of another profile plugged in."""
+    from simulator import hardware
+
+    host.restore(snapshot, [lambda root: hardware.swap(root, profile)])

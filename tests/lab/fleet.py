@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 from dev import machine, progress
 from simulator import profiles
 
-from . import access, rootfs
+from . import access, rootfs, suites
 from .host import Host
 from .lab import Lab
 
@@ -34,8 +34,8 @@ class HostSpec:
     def parse(cls, text: str) -> HostSpec:
         """Reads NAME=SUITE:PROFILE. machine.Unfit when it is something else."""
         match = _SPEC.fullmatch(text)
-        if not match or match["suite"] not in rootfs.SUITES:
-            wanted = f"NAME=SUITE:PROFILE, SUITE one of {', '.join(rootfs.SUITES)}, NAME up to 10 of a-z 0-9 -"
+        if not match or match["suite"] not in suites.SUITES:
+            wanted = f"NAME=SUITE:PROFILE, SUITE one of {', '.join(suites.SUITES)}, NAME up to 10 of a-z 0-9 -"
             raise machine.Unfit(f"--hosts {text!r} is not {wanted}, as in {DEFAULT_HOSTS[0]}")
         try:
             hardware_summary(match["profile"] or "none")
@@ -51,7 +51,10 @@ def hardware_summary(profile: str) -> str:
 
 def bring_up(lab: Lab, specs: Sequence[HostSpec], *, cluster: bool) -> None:
     """Serves the packages, boots the hosts side by side and waits until each has settled (and its node is Ready)."""
-    build(cluster=cluster)
+    simulated = [spec.name for spec in specs if suites.SUITES[spec.suite].is_simulated]
+    if cluster and simulated:
+        raise machine.Unfit(f"Simulated systems ({', '.join(simulated)}) are no nodes of a cluster: add --no-cluster")
+    build([spec.suite for spec in specs], cluster=cluster)
     serve_packages(lab)
     if cluster:
         _cluster(lab, specs)
@@ -61,12 +64,12 @@ def bring_up(lab: Lab, specs: Sequence[HostSpec], *, cluster: bool) -> None:
             host.wait()
 
 
-def build(*, cluster: bool) -> None:
-    """Makes everything that hosts are laid out from, as far as the cache lacks it; downloads beside compiling."""
+def build(used: Iterable[str] = ("bookworm", "trixie"), *, cluster: bool) -> None:
+    """Makes all that hosts of these suites are laid out from, where the cache lacks it; downloads beside compiling."""
     from lab.cluster import node, programs
     from lab.packages import repository
 
-    jobs: list[Callable[[], object]] = [rootfs.build_all, repository.artifact_dir]
+    jobs: list[Callable[[], object]] = [lambda: rootfs.build_all(used), repository.artifact_dir]
     if cluster:
         jobs += [programs.build_all]
     with ThreadPoolExecutor(len(jobs)) as pool:
@@ -92,11 +95,14 @@ def add(lab: Lab, spec: HostSpec, *, layers: Sequence[Path] = (), setup: Sequenc
 def _equipment(spec: HostSpec) -> list[Callable[[Path], None]]:
     from lab.packages import sources
 
-    steps: list[Callable[[Path], None]] = [lambda root: sources.apt_sources(root, spec.suite)]
+    suite = suites.SUITES[spec.suite]
+    steps: list[Callable[[Path], None]] = [lambda root: suites.disguise(root, suite)]
+    if suite.family != suites.EL:
+        steps.append(lambda root: sources.apt_sources(root, suite.base))
     if spec.profile:
         from simulator import hardware
 
-        steps.append(lambda root: hardware.plug_in(root, spec.profile))
+        steps.append(lambda root: hardware.plug_in(root, spec.profile, kernel=rootfs.kernel(suite)))
     return steps
 
 

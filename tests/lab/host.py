@@ -182,15 +182,17 @@ class Host:
         self.power_on()
         return self.wait()
 
-    def restore(self, name: str = FRESH) -> str:
+    def restore(self, name: str = FRESH, setup: Sequence[Callable[[Path], None]] = ()) -> str:
         """Boots the host as it was at a snapshot, by default before its first boot. Returns as `wait`.
 
-        machine.Unfit, with the host untouched, when it has no such snapshot.
+        `setup` is called with its root before it boots. machine.Unfit, with the host untouched, without the snapshot.
         """
         if name not in self.disk.snapshots:
             raise machine.Unfit(f"Host {self.name} has no snapshot {name!r}; it has {', '.join(self.disk.snapshots)}")
         self.power_cut()
         self.disk.restore(name)
+        for change in setup:
+            change(self.root)
         self.power_on()
         return self.wait()
 

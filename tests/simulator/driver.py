@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from simulator import damage
-from simulator.driver_tree import driver_files, driver_folders
+from simulator.driver_tree import driver_files, driver_folders, switch_files
 from simulator.files import link, write_in_place, write_tree
 from simulator.health import LOST_WITH_RESET
 from simulator.kernel_modules import Information, Refused
@@ -46,6 +46,7 @@ def start(place: Place, information: Information, options: str) -> None:
 def show(place: Place, state: State, options: str) -> None:
     """Lays /proc/driver and the driver links of the GPUs."""
     write_tree(place.driver, driver_files(state, options))
+    write_tree(place.driver, switch_files(state))
     for folder in driver_folders(state):
         (place.driver / folder).mkdir(parents=True, exist_ok=True)
     bus = place.sys / "bus/pci"
@@ -65,8 +66,8 @@ def stop(place: Place) -> None:
     """The nvidia module is being removed: instances and volatile settings are lost. Device files stay."""
     with edit(place.state) as state:
         forget(state)
-    for name in ("nvidia", "nvidia-caps"):
-        shutil.rmtree(place.driver / name)
+    for name in ("nvidia", "nvidia-caps", "nvidia-nvswitch"):
+        shutil.rmtree(place.driver / name, ignore_errors=name == "nvidia-nvswitch" and not state.switches)
     bus = place.sys / "bus/pci"
     for gpu in state.gpus:
         (bus / "devices" / gpu["bus"] / "driver").unlink(missing_ok=True)

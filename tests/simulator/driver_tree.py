@@ -73,6 +73,17 @@ def driver_files(state: State, options: str) -> dict[str, str]:
     return files
 
 
+def switch_files(state: State) -> dict[str, str]:
+    """Path below /proc/driver -> text, for the NVSwitches; none without them (procfs_nvswitch.c of the open driver)."""
+    if not state.switches:
+        return {}
+    files = {"nvidia-nvswitch/permissions": "DeviceFileMode: 438\nDeviceFileUID: 0\nDeviceFileGID: 0\n"}
+    for number, row in enumerate(state.switches):
+        text = f"BIOS Version: 96.10.6D.00.01\nUUID: {row['uuid']}\nDevice Minor: {number}\n"
+        files[f"nvidia-nvswitch/devices/{row['bus']}/information"] = text
+    return files
+
+
 def driver_folders(state: State) -> list[str]:
     """Folders below /proc/driver that may be empty: instances appear in them."""
     capable = [gpu for gpu in state.gpus if MODELS[gpu["model"]].mig_units]

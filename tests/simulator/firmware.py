@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import shutil
 import struct
 import sys
 import uuid
@@ -33,11 +34,12 @@ OWNER_BYTES = 16  # before each certificate
 
 
 def install(place: Place, mode: str) -> None:
-    """Gives the machine, before it boots, a firmware in `mode`; none of these variables where that is `bios`."""
+    """Gives the machine, before it boots, a firmware in `mode`; no variables at all where that is `bios`."""
+    shutil.rmtree(place.efi_variables, ignore_errors=not place.efi_variables.exists())
     if mode == BIOS:
         return
     secure, setup = MODES[mode]
-    place.efi_variables.mkdir(parents=True, exist_ok=True)
+    place.efi_variables.mkdir(parents=True)
     _write(place, f"SecureBoot-{GLOBAL}", VISIBLE + bytes([secure]))
     _write(place, f"SetupMode-{GLOBAL}", VISIBLE + bytes([setup]))
 

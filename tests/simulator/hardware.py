@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from simulator import build, firmware, profiles
+from simulator import build, firmware, infiniband, profiles
 from simulator.files import link
 from simulator.place import Place
 from simulator.profiles import profile_state
@@ -20,30 +20,37 @@ UNITS = Path("usr/lib/systemd/system")
 # Debian 12 has runc in /usr/sbin with a link in /usr/bin.
 RUNTIMES = (Path("usr/sbin/runc"), Path("usr/bin/runc"), Path("usr/bin/crun"))
 NOT_ON_HOSTS = ("build.py", "c_table.py", "hardware.py")
+DIVERSIONS = Path("var/lib/dpkg/diversions")
 KERNEL_MODULE = "kernel/drivers/net/dummy.ko"
 MODULE_LISTS = ("modules.order", "modules.builtin", "modules.builtin.modinfo")
 
 
-def plug_in(rootfs: Path, profile: str, *, kernel: str | None = None) -> None:
-    """Puts the hardware of `profile` into `rootfs`. `kernel`: the release to pretend, else that of the lab's headers.
+def plug_in(rootfs: Path, profile: str, *, kernel: str) -> None:
+    """Puts the hardware of `profile` into `rootfs`, which pretends to run the release `kernel`.
 
     UUIDs follow from /etc/hostname of the rootfs, so write that first. Raises ValueError for an unknown profile.
     """
-    name = profile or "none"
-    state = profile_state(name, _owner(rootfs))
+    profiles.profile(profile or "none")
     _install_programs(rootfs)
-    release = kernel or _kernel(rootfs)
-    (rootfs / INSTALLED / "kernel").write_text(f"{release}\n")
-    _install_kernel(rootfs / "usr/lib/modules" / release)
-    folder = rootfs / "var/lib/simhw"
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o777)
-    write(folder / "state", state)
-    firmware.install(Place(rootfs), profiles.firmware_of(name))
+    (rootfs / INSTALLED / "kernel").write_text(f"{kernel}\n")
+    _install_kernel(rootfs / "usr/lib/modules" / kernel)
+    swap(rootfs, profile or "none")
     _install_units(rootfs)
     for runtime in RUNTIMES:
         divert(rootfs, runtime)
     (rootfs / "etc/ld.so.preload").write_text(f"/{INSTALLED}/libsimhw.so\n")
+
+
+def swap(rootfs: Path, profile: str) -> None:
+    """Puts the hardware of `profile` in place of what was plugged in; the host must be off. ValueError as `plug_in`."""
+    place, owner = Place(rootfs), _owner(rootfs)
+    state = profile_state(profile, owner)
+    folder = place.state.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)
+    write(place.state, state)
+    firmware.install(place, profiles.firmware_of(profile))
+    infiniband.save(place, profiles.adapters(profile, owner))
 
 
 def divert(rootfs: Path, program: Path) -> None:
@@ -54,22 +61,15 @@ def divert(rootfs: Path, program: Path) -> None:
     real = original.with_name(f"{program.name}.real")
     if not real.exists():
         original.rename(real)
-        with (rootfs / "var/lib/dpkg/diversions").open("a") as diversions:
-            diversions.write(f"/{program}\n/{program}.real\n:\n")
+        if (rootfs / DIVERSIONS).exists():  # not on a host with rpm
+            with (rootfs / DIVERSIONS).open("a") as diversions:
+                diversions.write(f"/{program}\n/{program}.real\n:\n")
     shutil.copy2(HERE / "host/container-runtime", original)
 
 
 def _owner(rootfs: Path) -> str:
     name = rootfs / "etc/hostname"
     return name.read_text().strip() if name.exists() else rootfs.name
-
-
-def _kernel(rootfs: Path) -> str:
-    from lab.packages.kernels import KERNELS  # needs the lab's repositories; a caller with `kernel` does not
-
-    lines = (rootfs / "usr/lib/os-release").read_text().splitlines()
-    values = dict(line.split("=", 1) for line in lines if "=" in line)
-    return KERNELS[values["VERSION_CODENAME"].strip('"')]
 
 
 def _install_programs(rootfs: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from simulator import damage, firmware, kernel_log
+from simulator import damage, firmware, infiniband, kernel_log
 from simulator.driver import forget
 from simulator.files import link, write_tree
 from simulator.models import MODELS
@@ -53,8 +53,10 @@ def _mount_views(place: Place, state: State) -> None:
     _mount_bus(place.sys / "bus")
     write_tree(place.sys / "bus/pci/devices", pci_files(state))
     (place.sys / "bus/pci/drivers").mkdir()
-    for gpu in state.gpus:
-        link(place.sys / "bus/pci/devices" / gpu["bus"] / "subsystem", "../..")
+    for row in [*state.gpus, *state.switches]:
+        link(place.sys / "bus/pci/devices" / row["bus"] / "subsystem", "../..")
+    if infiniband.load(place):
+        infiniband.lay(place, _replaced(place.sys / "class", place.run / "class"))
     _mount_tmpfs(place.driver)
     _mount_firmware(place)
     _run("mount", "--bind", place.devices, "/proc/devices")
@@ -93,14 +95,18 @@ def _mount_bus(bus: Path) -> None:
     if (bus / "pci").is_dir():
         _mount_tmpfs(bus / "pci")
         return
-    others = Path("/run/simhw/bus")
-    others.mkdir()
-    _run("mount", "--bind", bus, others)
-    _mount_tmpfs(bus)
-    for folder in others.iterdir():
-        (bus / folder.name).mkdir()
-        _run("mount", "--bind", folder, bus / folder.name)
-    (bus / "pci").mkdir()
+    (_replaced(bus, Path("/run/simhw/bus")) / "pci").mkdir()
+
+
+def _replaced(folder: Path, aside: Path) -> Path:
+    """Puts a tmpfs over a folder of /sys, with what was in it bound back; `aside` keeps it meanwhile."""
+    aside.mkdir()
+    _run("mount", "--bind", folder, aside)
+    _mount_tmpfs(folder)
+    for inner in aside.iterdir():
+        (folder / inner.name).mkdir()
+        _run("mount", "--bind", inner, folder / inner.name)
+    return folder
 
 
 def _mount_tmpfs(folder: Path) -> None:

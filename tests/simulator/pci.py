@@ -21,7 +21,7 @@ GONE = b"\xff" * 256  # configuration space of a device that does not answer
 
 def pci_files(state: State) -> Files:
     """Path below /sys/bus/pci/devices -> content: GPUs, NVSwitches, and one host bridge of another vendor."""
-    devices = {HOST_BRIDGE: _device(0x8086, 0x29C0, 0x060000, 0x11001AF4)}
+    devices = {HOST_BRIDGE: device_files(0x8086, 0x29C0, 0x060000, 0x11001AF4)}
     cpus = {row["node"]: row["cpus"] for row in state.nodes}
     devices |= {gpu["bus"]: _gpu(MODELS[gpu["model"]], gpu, cpus) for gpu in state.gpus}
     devices |= {row["bus"]: _switch(row) for row in state.switches}
@@ -40,7 +40,8 @@ def _modalias(vendor: int, device: int, pci_class: int, subsystem: int) -> str:
     )
 
 
-def _device(vendor: int, device: int, pci_class: int, subsystem: int) -> Files:
+def device_files(vendor: int, device: int, pci_class: int, subsystem: int) -> Files:
+    """What every PCI function has, at its place below /sys/bus/pci/devices."""
     return {
         "vendor": f"0x{vendor:04x}\n",
         "device": f"0x{device:04x}\n",
@@ -61,7 +62,7 @@ def _device(vendor: int, device: int, pci_class: int, subsystem: int) -> Files:
 
 def _gpu(model: Model, gpu: Record, cpus: dict[str, str]) -> Files:
     bus, node = gpu["bus"], gpu.get("place", "0").split(".")[0]
-    files = _device(NVIDIA, model.device_id, model.pci_class, model.subsystem)
+    files = device_files(NVIDIA, model.device_id, model.pci_class, model.subsystem)
     speed = {3: "8.0", 4: "16.0", 5: "32.0"}[model.pcie_generation]
     link = f"{speed} GT/s PCIe\n"
     files.update(
@@ -85,7 +86,7 @@ def _gpu(model: Model, gpu: Record, cpus: dict[str, str]) -> Files:
 def _switch(row: Record) -> Files:
     chip = next(chip for chip in SWITCH_CHIPS.values() if chip.name == row["model"])
     uevent = f"PCI_CLASS={BRIDGE_OTHER:X}\nPCI_ID={NVIDIA:X}:{chip.device_id:X}\nPCI_SLOT_NAME={row['bus']}\n"
-    return {**_device(NVIDIA, chip.device_id, BRIDGE_OTHER, NVIDIA), "uevent": uevent, "reset": ""}
+    return {**device_files(NVIDIA, chip.device_id, BRIDGE_OTHER, NVIDIA), "uevent": uevent, "reset": ""}
 
 
 def _bars(model: Model, bus: int) -> str:

@@ -52,6 +52,11 @@ class Place:
         return self.root / "var/lib/simhw/efivars"
 
     @property
+    def adapters(self) -> Path:
+        """The InfiniBand adapters that are plugged in."""
+        return self.root / "var/lib/simhw/adapters.json"
+
+    @property
     def efi_console(self) -> Path:
         """Is there when somebody will confirm at the console, at the next boot, what mokutil asked for."""
         return self.root / "var/lib/simhw/efi-console"

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from simulator import firmware
+from simulator import firmware, infiniband
 from simulator.layout import machine_state
 from simulator.models import MODELS
 from simulator.state import Record, State
@@ -22,12 +23,14 @@ _PLAIN = re.compile(r"(?P<model>[A-Za-z0-9-]+)x(?P<count>[1-9][0-9]?)")
 class Profile:
     """Models in the order of their device minors, faults as (function, NVML code), NVLink as in layout.py.
 
+    `adapters`: InfiniBand, as kind (infiniband.KINDS), how many for the network, how many bridges to NVLink switches.
     `note`: what there is to know beside the models.
     """
 
     models: tuple[str, ...]
     faults: tuple[tuple[str, int], ...] = ()
     nvlink: str = "none"
+    adapters: tuple[str, int, int] = ("", 0, 0)
     note: str = ""
 
     @property
@@ -45,9 +48,24 @@ PROFILES: dict[str, Profile] = {
     "h100x1": Profile(("H100-80",)),
     "h100x2": Profile(("H100-80", "H100-80")),
     "h100x8": Profile(("H100-80",) * 8, note="a virtual machine's, without NVSwitch"),
-    "hgx-a100": Profile(("A100-80",) * 8, nvlink="switch", note="6 NVSwitches: wants the fabric manager"),
-    "hgx-h100": Profile(("H100-80",) * 8, nvlink="switch", note="4 NVSwitches: wants the fabric manager"),
-    "hgx-b200": Profile(("B200",) * 8, nvlink="switch", note="NVLink 5: wants fabric manager and nvlsm"),
+    "hgx-a100": Profile(
+        ("A100-80",) * 8,
+        nvlink="switch",
+        adapters=("connectx6", 8, 0),
+        note="6 NVSwitches, which want the fabric manager; 8 InfiniBand adapters",
+    ),
+    "hgx-h100": Profile(
+        ("H100-80",) * 8,
+        nvlink="switch",
+        adapters=("connectx7", 8, 0),
+        note="4 NVSwitches, which want the fabric manager; 8 InfiniBand adapters",
+    ),
+    "hgx-b200": Profile(
+        ("B200",) * 8,
+        nvlink="switch",
+        adapters=("connectx7", 8, 4),
+        note="NVLink 5, which wants fabric manager and nvlsm; 8 InfiniBand adapters and 4 bridges",
+    ),
     "t4x1": Profile(("T4",)),
     "t4-a100": Profile(("T4", "A100-40"), note="two models in one host"),
     "v100x4": Profile(("V100-32",) * 4, nvlink="mesh", note="no GSP: the open modules do not drive it"),
@@ -88,6 +106,12 @@ def profile(name: str) -> Profile:
         f"GPU profile {name!r} is not known: choose one of {', '.join(sorted(PROFILES))}, or MODELxCOUNT with at most "
         f"{MAXIMUM} of a model: {', '.join(sorted(MODELS))}"
     )
+
+
+def adapters(name: str, owner: str) -> list[infiniband.Adapter]:
+    """The InfiniBand adapters of a profile, with GUIDs that follow from the host's name."""
+    kind, count, bridges = profile(name).adapters
+    return infiniband.adapters(kind, count, bridges, zlib.crc32(owner.encode()) & 0xFFFF) if kind else []
 
 
 def profile_state(name: str, owner: str) -> State:
