@@ -74,7 +74,7 @@ def _insert(options: argparse.Namespace) -> None:
     information = Information.parse(sys.stdin.buffer.read())
     firmware.verify(here(), information)
     if information.name == "nvidia":
-        driver.check_start(here())
+        driver.check_start(here(), information)
     kernel_modules.insert(here(), information, options.flags)
     driver.add_devices(here(), information.name)
     if information.name == "nvidia":

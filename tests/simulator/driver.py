@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from simulator import damage
+from simulator import damage, kernel_log, probe
 from simulator.driver_tree import driver_files, driver_folders, switch_files
 from simulator.files import link, write_in_place, write_tree
 from simulator.health import LOST_WITH_RESET
@@ -29,17 +29,25 @@ DEVICES = {
 CLIENTS = (".clients", ".holders")  # locks that open NVML sessions and the persistence daemon hold
 
 
-def check_start(place: Place) -> None:
-    """Raises Refused(ENODEV) as the real module does on a machine without a GPU of NVIDIA."""
-    if not read(place.state).gpus:
+def check_start(place: Place, information: Information) -> None:
+    """Raises Refused(ENODEV) on a machine without a GPU that the module drives; the kernel log says why."""
+    state, flavour = read(place.state), _flavour(information)
+    kernel_log.write(place, probe.banner(information.version, flavour))
+    refused = probe.refused(state, information.version, flavour)
+    for text in (*refused.values(), probe.failed(len(refused), len(state.gpus))):
+        kernel_log.write(place, text, level=kernel_log.ERROR)
+    if len(refused) == len(state.gpus):
         raise Refused(errno.ENODEV)
+
+
+def _flavour(information: Information) -> str:
+    return "open" if "MIT" in information.license else "proprietary"
 
 
 def start(place: Place, information: Information, options: str) -> None:
     """The nvidia module has been loaded."""
-    flavour = "open" if "MIT" in information.license else "proprietary"
     with edit(place.state) as state:
-        state.driver = (information.version, flavour)
+        state.driver = (information.version, _flavour(information))
     show(place, state, options)
 
 
@@ -51,7 +59,8 @@ def show(place: Place, state: State, options: str) -> None:
         (place.driver / folder).mkdir(parents=True, exist_ok=True)
     bus = place.sys / "bus/pci"
     (bus / "drivers/nvidia").mkdir(parents=True, exist_ok=True)
-    for gpu in state.gpus:
+    refused = probe.refused(state, *state.driver) if state.driver else {}
+    for gpu in (gpu for gpu in state.gpus if gpu["bus"] not in refused):
         link(bus / "devices" / gpu["bus"] / "driver", "../../drivers/nvidia")
         link(bus / "drivers/nvidia" / gpu["bus"], f"../../devices/{gpu['bus']}")
 

@@ -61,7 +61,7 @@ def divert(rootfs: Path, program: Path) -> None:
     real = original.with_name(f"{program.name}.real")
     if not real.exists():
         original.rename(real)
-        if (rootfs / DIVERSIONS).exists():  # not on a host with rpm
+        if (rootfs / DIVERSIONS).parent.exists():  # not on a host with rpm
             with (rootfs / DIVERSIONS).open("a") as diversions:
                 diversions.write(f"/{program}\n/{program}.real\n:\n")
     shutil.copy2(HERE / "host/container-runtime", original)

@@ -102,6 +102,7 @@ def _replaced(folder: Path, aside: Path) -> Path:
     """Puts a tmpfs over a folder of /sys, with what was in it bound back; `aside` keeps it meanwhile."""
     aside.mkdir()
     _run("mount", "--bind", folder, aside)
+    _run("mount", "--make-private", aside)  # else what is mounted over the folder would be there, too
     _mount_tmpfs(folder)
     for inner in aside.iterdir():
         (folder / inner.name).mkdir()

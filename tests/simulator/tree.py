@@ -10,9 +10,10 @@ import shutil
 import stat
 from pathlib import Path
 
-from simulator import driver, kernel_modules
+from simulator import driver, kernel_modules, probe
 from simulator.files import write_tree
 from simulator.kernel_modules import Information
+from simulator.models import MODELS
 from simulator.pci import pci_files
 from simulator.place import Place
 from simulator.profiles import profile_state
@@ -26,18 +27,19 @@ DEVICES = "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n136 pts\n\nBlock
 
 
 def make_tree(
-    dest: Path, profile: str | State, driver_version: str, *, nodes: bool, flavour: str = "open", kernel: str = KERNEL
+    dest: Path, profile: str | State, driver_version: str, *, nodes: bool, flavour: str = "", kernel: str = KERNEL
 ) -> dict[str, str]:
     """Lays /sys, /proc, /dev and the state file of a machine with `profile`, or in that state, below `dest`.
 
     `driver_version`: of the loaded module, empty when none is loaded. `nodes`: real device files (needs root), else
-    plain files. Returns the environment with which libnvidia-ml and the programs of the simulator work on this tree.
+    plain files. `flavour` of the driver: by default the one that drives the GPUs. Returns the environment with which
+    libnvidia-ml and the programs of the simulator work on this tree.
     """
     place = Place(dest)
     state = profile_state(profile, dest.name) if isinstance(profile, str) else profile
     _lay_bare(place, state, kernel)
     if driver_version and state.gpus:
-        _load(place, driver_version, LICENSES[flavour], kernel)
+        _load(place, driver_version, LICENSES[flavour or _flavour(state)], kernel)
         _make_nodes(dest / "dev", [int(gpu["minor"]) for gpu in state.gpus], real=nodes)
     for name, source in (("modules", place.modules), ("devices", place.devices)):
         shutil.copy(source, dest / "proc" / name)
@@ -46,6 +48,12 @@ def make_tree(
         "GPU_FLEET_SIM_DEV": str(dest / "dev"),
         "GPU_FLEET_SIM_PROC": str(place.driver),
     }
+
+
+def _flavour(state: State) -> str:
+    """Open modules, unless a GPU is too old for them."""
+    old = any(MODELS[gpu["model"]].architecture < probe.TURING for gpu in state.gpus)
+    return "proprietary" if old else "open"
 
 
 def _lay_bare(place: Place, state: State, kernel: str) -> None:

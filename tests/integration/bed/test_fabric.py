@@ -12,7 +12,7 @@ from lab.driven import with_hardware
 from lab.host import Host
 
 UNIT = "nvidia-fabricmanager.service"
-FABRIC = "nvidia-smi -q -d FABRIC 2>/dev/null | sed -n 's/^ *State *: //p' | sort | uniq -c"
+FABRIC = "nvidia-smi -q | sed -n '/^    Fabric$/,+1s/^ *State *: //p' | sort | uniq -c"
 JOURNAL = f"journalctl --no-pager --unit={UNIT} --boot --output=cat"
 NOTHING = "request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do"
 

@@ -15,6 +15,7 @@ import pytest
 from lab.asked import answers, say
 from lab.cluster import node
 from lab.cluster.controlplane import ControlPlane
+from lab.driven import with_hardware
 from lab.faults import catalog, fault
 from lab.host import Host
 from lab.lab import Lab
@@ -165,7 +166,35 @@ def test_driver_mismatch(equipped: Host) -> None:
 
 def test_gpu_lost(equipped: Host) -> None:
     with broken(equipped, "gpu-lost", "1"):
-        status, text = say(equipped, "nvidia-smi")
+        status, text = say(equipped, "nvidia-smi -i 1")
         assert status == 15
         assert "GPU is lost" in text
-    assert say(equipped, "nvidia-smi")[0] == 0
+        assert "GPU has fallen off the bus" in equipped.run(["dmesg"])
+    assert say(equipped, "nvidia-smi -i 1")[0] == 0
+
+
+def test_xid(equipped: Host) -> None:
+    with broken(equipped, "xid", "94", "1"):
+        for log in ("dmesg", "journalctl --dmesg --boot --no-pager"):
+            assert re.search(r"NVRM: Xid \(PCI:0000:51:00\): 94, pid=", equipped.shell(log)), log
+
+
+def test_ecc(equipped: Host) -> None:
+    ask = "nvidia-smi -i 1 --query-gpu=ecc.errors.uncorrected.volatile.total --format=csv,noheader"
+    with broken(equipped, "ecc", "3", "1"):
+        assert say(equipped, ask)[1].strip() == "3"
+    assert say(equipped, ask)[1].strip() == "0"
+
+
+def test_throttle(equipped: Host) -> None:
+    ask = "nvidia-smi -i 1 --query-gpu=clocks_event_reasons.hw_thermal_slowdown --format=csv,noheader"
+    with broken(equipped, "throttle", "hw_thermal_slowdown", "1"):
+        assert say(equipped, ask)[1].strip() == "Active"
+    assert say(equipped, ask)[1].strip() == "Not Active"
+
+
+def test_nvlink_down(equipped: Host) -> None:
+    with_hardware(equipped, "hgx-h100")
+    with broken(equipped, "nvlink-down", "3", "1"):
+        assert re.search(r"Link 3: <inactive>", say(equipped, "nvidia-smi nvlink --status -i 1")[1])
+    assert re.search(r"Link 3: [0-9.]+ GB/s", say(equipped, "nvidia-smi nvlink --status -i 1")[1])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .. import workload
 from ..host import Host
 from .fault import Words
 
@@ -23,11 +24,40 @@ ldconfig
 
 
 def lose_gpu(host: Host, words: Words) -> None:
-    host.run([SIMHW, "gpu", words[0], "lost", "1"])
+    host.run([SIMHW, "lost", words[0]])
 
 
-def find_gpu(host: Host, words: Words) -> None:
-    host.run([SIMHW, "gpu", words[0], "lost", "0"])
+def raise_xid(host: Host, words: Words) -> None:
+    number, gpu = words
+    host.run([SIMHW, "xid", gpu, number])
+
+
+def count_errors(host: Host, words: Words) -> None:
+    count, gpu = words
+    host.run([SIMHW, "ecc", gpu, "uncorrected", count])
+
+
+def throttle(host: Host, words: Words) -> None:
+    reason, gpu = words
+    host.run([SIMHW, "throttle", gpu, reason])
+
+
+def cut_link(host: Host, words: Words) -> None:
+    link, gpu = words
+    host.run([SIMHW, "link", gpu, link, "down"])
+
+
+def heal_last(host: Host, words: Words) -> None:
+    """The GPU that the last word names is as new."""
+    host.run([SIMHW, "heal", words[-1]])
+
+
+def hold_gpu(host: Host, words: Words) -> None:
+    workload.start(host, int(words[0]))
+
+
+def release_gpu(host: Host, words: Words) -> None:
+    workload.stop(host, int(words[0]))
 
 
 def fail_nvml(host: Host, words: Words) -> None:

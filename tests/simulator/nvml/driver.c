@@ -2,6 +2,10 @@
 #include "call.h"
 #include "text.h"
 
+#include <string.h>
+
+enum { TURING = 6, BLACKWELL = 10 }; /* NVML_DEVICE_ARCH_* */
+
 /* <0, 0, >0 as strcmp; a missing part counts as 0. */
 static long compare_versions(const char *left, const char *right)
 {
@@ -52,10 +56,19 @@ unsigned driver_fields(const struct state *state)
     return 161;
 }
 
+/* Open modules need a GPU System Processor, which came with Turing; from Blackwell on there are no others (probe.py). */
+static int flavour_drives(const struct state *state, const struct gpu *gpu)
+{
+    unsigned architecture = gpu->model->architecture;
+    return strcmp(state->flavour, "open") ? architecture < BLACKWELL : architecture >= TURING;
+}
+
 /* A board that is newer than the driver, or no longer driven by it, is not there for NVML. */
 int driver_knows(const struct state *state, const struct gpu *gpu)
 {
     unsigned last = gpu->model->last_branch;
+    if (!flavour_drives(state, gpu))
+        return 0;
     return driver_is_at_least(state, gpu->model->first_driver) && (!last || driver_branch(state) <= last);
 }
 

@@ -57,11 +57,12 @@ def test_gpus_of_a_profile(tmp_path: Path, profile: str, names: list[str]) -> No
     assert box.nvml("result = [nvmlDeviceGetName(gpu(i)) for i in range(nvmlDeviceGetCount())]") == names
 
 
-@pytest.mark.parametrize("branch", [580, 620])
-def test_numbers_of_the_models(tmp_path: Path, branch: int) -> None:
-    """All boards that a driver of the branch drives, in one machine."""
+@pytest.mark.parametrize(("branch", "architectures"), [(580, range(4, 10)), (580, range(6, 99)), (620, range(6, 99))])
+def test_numbers_of_the_models(tmp_path: Path, branch: int, architectures: range) -> None:
+    """All boards that a driver of the branch drives in one machine: the proprietary modules, or the open ones."""
     driver = f"{branch}.999"
-    keys = [key for key, model in MODELS.items() if (model.last_branch or 620) >= branch]
+    boards = {key: model for key, model in MODELS.items() if model.architecture in architectures}
+    keys = [key for key, model in boards.items() if (model.last_branch or 620) >= branch]
     found = Sandbox(tmp_path, keys, driver=driver).nvml(
         "def row(d):\n"
         "    p, now = nvmlDeviceGetPciInfo(d), nvmlDeviceGetMemoryInfo\n"

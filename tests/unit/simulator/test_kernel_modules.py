@@ -120,7 +120,7 @@ def test_driver_starts_and_stops(tmp_path: Path, terms: str, flavour: str, words
 def test_driver_does_not_start_without_gpu(tmp_path: Path) -> None:
     make_tree(tmp_path, "none", "", nodes=False)
     with pytest.raises(Refused) as refusal:
-        driver.check_start(Place(tmp_path))
+        driver.check_start(Place(tmp_path), Information("nvidia", "580.65.06", "NVIDIA", "6.1.0", (), ""))
     assert refusal.value.number == errno.ENODEV
 
 
