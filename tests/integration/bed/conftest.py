@@ -33,3 +33,17 @@ def equipped(host: Host) -> Host:
     driven.install(host)
     host.snapshot(DRIVER)
     return host
+
+
+@pytest.fixture(scope="module")
+def fresh(host: Host) -> Host:
+    """The host as before its first boot, once a module."""
+    host.restore()
+    return host
+
+
+@pytest.fixture(scope="module")
+def loaded(equipped: Host) -> Host:
+    """The host with its driver, once a module: after the tests that use `fresh`."""
+    equipped.restore(DRIVER)
+    return equipped

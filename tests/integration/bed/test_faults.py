@@ -36,36 +36,36 @@ def broken(host: Host, name: str, *words: str) -> Iterator[None]:
     assert ended == [name]
 
 
-def test_power_cut(host: Host) -> None:
-    host.shell("echo kept > /root/kept; sync /root/kept")
-    with broken(host, "power-cut"):
-        assert host.state() == "off"
-        assert not answers(host)
-    assert answers(host)
-    assert host.run(["cat", "/root/kept"]).strip() == "kept"
+def test_power_cut(fresh: Host) -> None:
+    fresh.shell("echo kept > /root/kept; sync /root/kept")
+    with broken(fresh, "power-cut"):
+        assert fresh.state() == "off"
+        assert not answers(fresh)
+    assert answers(fresh)
+    assert fresh.run(["cat", "/root/kept"]).strip() == "kept"
 
 
-def test_network_cut(host: Host) -> None:
-    with broken(host, "network-cut"):
-        assert "NO-CARRIER" in host.run(["ip", "link", "show", "host0"])
-        assert not answers(host)
-        assert host.state() == "running"
-    assert answers(host)
+def test_network_cut(fresh: Host) -> None:
+    with broken(fresh, "network-cut"):
+        assert "NO-CARRIER" in fresh.run(["ip", "link", "show", "host0"])
+        assert not answers(fresh)
+        assert fresh.state() == "running"
+    assert answers(fresh)
 
 
-def test_disk_full(host: Host) -> None:
-    with broken(host, "disk-full"):
-        assert host.run(["df", "--output=avail", "/"]).split()[-1] == "0"
-        status, text = say(host, DD)
+def test_disk_full(fresh: Host) -> None:
+    with broken(fresh, "disk-full"):
+        assert fresh.run(["df", "--output=avail", "/"]).split()[-1] == "0"
+        status, text = say(fresh, DD)
         assert status != 0
         assert "No space left on device" in text
-    assert say(host, DD)[0] == 0
+    assert say(fresh, DD)[0] == 0
 
 
-def test_slow_disk(host: Host) -> None:
-    with broken(host, "slow-disk", "2"):
-        assert rate(say(host, DD)[1]) < 3
-    assert rate(say(host, DD)[1]) > 3
+def test_slow_disk(fresh: Host) -> None:
+    with broken(fresh, "slow-disk", "2"):
+        assert rate(say(fresh, DD)[1]) < 3
+    assert rate(say(fresh, DD)[1]) > 3
 
 
 def rate(said: str) -> float:
@@ -75,51 +75,51 @@ def rate(said: str) -> float:
     return 4.2 / float(match[1])
 
 
-def test_clock_jump(host: Host) -> None:
-    with broken(host, "clock-jump", "-86400"):
+def test_clock_jump(fresh: Host) -> None:
+    with broken(fresh, "clock-jump", "-86400"):
         for program in ("date +%s", "python3 -c 'import time; print(int(time.time()))'"):
-            assert time.time() - int(host.shell(program)) == pytest.approx(86400, abs=60)
-        assert "is not valid yet" in say(host, "LC_ALL=C apt-get update")[1]
-    assert int(host.shell("date +%s")) == pytest.approx(time.time(), abs=60)
-    assert "is not valid yet" not in say(host, "LC_ALL=C apt-get update")[1]
+            assert time.time() - int(fresh.shell(program)) == pytest.approx(86400, abs=60)
+        assert "is not valid yet" in say(fresh, "LC_ALL=C apt-get update")[1]
+    assert int(fresh.shell("date +%s")) == pytest.approx(time.time(), abs=60)
+    assert "is not valid yet" not in say(fresh, "LC_ALL=C apt-get update")[1]
 
 
-def test_the_machine_keeps_its_clock_when_a_host_sets_its_own(host: Host) -> None:
+def test_the_machine_keeps_its_clock_when_a_host_sets_its_own(fresh: Host) -> None:
     before = time.time()
-    host.run(["date", "--set", "2031-01-01 00:00"])
-    assert host.run(["date", "+%Y"]).strip() == "2031"
+    fresh.run(["date", "--set", "2031-01-01 00:00"])
+    assert fresh.run(["date", "+%Y"]).strip() == "2031"
     assert time.time() == pytest.approx(before, abs=60)
-    host.restore()
-    assert int(host.shell("date +%s")) == pytest.approx(time.time(), abs=60)
+    fresh.restore()
+    assert int(fresh.shell("date +%s")) == pytest.approx(time.time(), abs=60)
 
 
-def test_broken_packages(host: Host) -> None:
-    with broken(host, "broken-packages"):
-        status, text = say(host, "LC_ALL=C apt-get check")
+def test_broken_packages(fresh: Host) -> None:
+    with broken(fresh, "broken-packages"):
+        status, text = say(fresh, "LC_ALL=C apt-get check")
         assert status == 100
         assert "lab-unmet : Depends: lab-does-not-exist (>= 2.0) but it is not installable" in text
-    assert say(host, "apt-get check")[0] == 0
+    assert say(fresh, "apt-get check")[0] == 0
 
 
-def test_half_configured(host: Host) -> None:
-    host.shell("apt-get --quiet update")
-    with broken(host, "half-configured"):
-        assert "only half configured" in host.run(["dpkg", "--audit"])
-        status, text = say(host, INSTALL)
+def test_half_configured(fresh: Host) -> None:
+    fresh.shell("apt-get --quiet update")
+    with broken(fresh, "half-configured"):
+        assert "only half configured" in fresh.run(["dpkg", "--audit"])
+        status, text = say(fresh, INSTALL)
         assert status == 100
         assert "dpkg was interrupted, you must manually run 'dpkg --configure -a' to correct the problem" in text
-    assert host.run(["dpkg", "--audit"]) == ""
-    assert say(host, f"{INSTALL} --simulate")[0] == 0
+    assert fresh.run(["dpkg", "--audit"]) == ""
+    assert say(fresh, f"{INSTALL} --simulate")[0] == 0
 
 
-def test_held_lock(host: Host) -> None:
-    with broken(host, "held-lock"):
-        status, text = say(host, INSTALL)
+def test_held_lock(fresh: Host) -> None:
+    with broken(fresh, "held-lock"):
+        status, text = say(fresh, INSTALL)
         assert status == 100
         assert re.search(
             r"Could not get lock /var/lib/dpkg/lock-frontend. It is held by process \d+ \(unattended-u", text
         )
-    assert say(host, "apt-get --yes autoremove")[0] == 0
+    assert say(fresh, "apt-get --yes autoremove")[0] == 0
 
 
 def test_engine_stopped(lab: Lab) -> None:
@@ -141,60 +141,60 @@ def test_kubelet_stopped(lab: Lab, plane: ControlPlane) -> None:
     node.wait_ready(plane, one)
 
 
-def test_nvml(equipped: Host) -> None:
-    with broken(equipped, "nvml"):
-        status, text = say(equipped, "nvidia-smi")
+def test_nvml(loaded: Host) -> None:
+    with broken(loaded, "nvml"):
+        status, text = say(loaded, "nvidia-smi")
         assert status == 255
         assert "Failed to initialize NVML: Unknown Error" in text
-    assert say(equipped, "nvidia-smi")[0] == 0
+    assert say(loaded, "nvidia-smi")[0] == 0
 
 
-def test_nvml_function_with_code(equipped: Host) -> None:
+def test_nvml_function_with_code(loaded: Host) -> None:
     ask = "nvidia-smi --query-gpu=temperature.gpu --format=csv,noheader"
-    with broken(equipped, "nvml", "15", "nvmlDeviceGetTemperature"):
-        assert "GPU is lost" in say(equipped, ask)[1]
-    assert say(equipped, ask)[1].split()[0].isdigit()
+    with broken(loaded, "nvml", "15", "nvmlDeviceGetTemperature"):
+        assert "GPU is lost" in say(loaded, ask)[1]
+    assert say(loaded, ask)[1].split()[0].isdigit()
 
 
-def test_driver_mismatch(equipped: Host) -> None:
-    with broken(equipped, "driver-mismatch"):
-        status, text = say(equipped, "nvidia-smi")
+def test_driver_mismatch(loaded: Host) -> None:
+    with broken(loaded, "driver-mismatch"):
+        status, text = say(loaded, "nvidia-smi")
         assert status == 18
         assert "Failed to initialize NVML: Driver/library version mismatch" in text
-    assert say(equipped, "nvidia-smi")[0] == 0
+    assert say(loaded, "nvidia-smi")[0] == 0
 
 
-def test_gpu_lost(equipped: Host) -> None:
-    with broken(equipped, "gpu-lost", "1"):
-        status, text = say(equipped, "nvidia-smi -i 1")
+def test_gpu_lost(loaded: Host) -> None:
+    with broken(loaded, "gpu-lost", "1"):
+        status, text = say(loaded, "nvidia-smi -i 1")
         assert status == 15
         assert "GPU is lost" in text
-        assert "GPU has fallen off the bus" in equipped.run(["dmesg"])
-    assert say(equipped, "nvidia-smi -i 1")[0] == 0
+        assert "GPU has fallen off the bus" in loaded.run(["dmesg"])
+    assert say(loaded, "nvidia-smi -i 1")[0] == 0
 
 
-def test_xid(equipped: Host) -> None:
-    with broken(equipped, "xid", "94", "1"):
+def test_xid(loaded: Host) -> None:
+    with broken(loaded, "xid", "94", "1"):
         for log in ("dmesg", "journalctl --dmesg --boot --no-pager"):
-            assert re.search(r"NVRM: Xid \(PCI:0000:51:00\): 94, pid=", equipped.shell(log)), log
+            assert re.search(r"NVRM: Xid \(PCI:0000:51:00\): 94, pid=", loaded.shell(log)), log
 
 
-def test_ecc(equipped: Host) -> None:
+def test_ecc(loaded: Host) -> None:
     ask = "nvidia-smi -i 1 --query-gpu=ecc.errors.uncorrected.volatile.total --format=csv,noheader"
-    with broken(equipped, "ecc", "3", "1"):
-        assert say(equipped, ask)[1].strip() == "3"
-    assert say(equipped, ask)[1].strip() == "0"
+    with broken(loaded, "ecc", "3", "1"):
+        assert say(loaded, ask)[1].strip() == "3"
+    assert say(loaded, ask)[1].strip() == "0"
 
 
-def test_throttle(equipped: Host) -> None:
+def test_throttle(loaded: Host) -> None:
     ask = "nvidia-smi -i 1 --query-gpu=clocks_event_reasons.hw_thermal_slowdown --format=csv,noheader"
-    with broken(equipped, "throttle", "hw_thermal_slowdown", "1"):
-        assert say(equipped, ask)[1].strip() == "Active"
-    assert say(equipped, ask)[1].strip() == "Not Active"
+    with broken(loaded, "throttle", "hw_thermal_slowdown", "1"):
+        assert say(loaded, ask)[1].strip() == "Active"
+    assert say(loaded, ask)[1].strip() == "Not Active"
 
 
-def test_nvlink_down(equipped: Host) -> None:
-    with_hardware(equipped, "hgx-h100")
-    with broken(equipped, "nvlink-down", "3", "1"):
-        assert re.search(r"Link 3: <inactive>", say(equipped, "nvidia-smi nvlink --status -i 1")[1])
-    assert re.search(r"Link 3: [0-9.]+ GB/s", say(equipped, "nvidia-smi nvlink --status -i 1")[1])
+def test_nvlink_down(loaded: Host) -> None:
+    with_hardware(loaded, "hgx-h100")
+    with broken(loaded, "nvlink-down", "3", "1"):
+        assert re.search(r"Link 3: <inactive>", say(loaded, "nvidia-smi nvlink --status -i 1")[1])
+    assert re.search(r"Link 3: [0-9.]+ GB/s", say(loaded, "nvidia-smi nvlink --status -i 1")[1])

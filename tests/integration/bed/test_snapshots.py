@@ -11,27 +11,27 @@ from dev import machine
 from lab.host import Host
 
 
-def test_what_was_written_after_a_snapshot_is_gone(host: Host) -> None:
-    host.shell("echo one > /root/file; rm /etc/motd; podman volume create one")
-    assert host.snapshot("one") == "running"
-    host.shell("echo two > /root/file; echo > /etc/motd; podman volume create two; dpkg --purge ethtool")
-    assert host.restore("one") == "running"
-    assert host.run(["cat", "/root/file"]).strip() == "one"
-    assert not host.succeeds("test -e /etc/motd")
-    assert host.run(["podman", "volume", "ls", "--quiet"]).split() == ["one"]
-    assert host.succeeds("ethtool --version")
+def test_what_was_written_after_a_snapshot_is_gone(fresh: Host) -> None:
+    fresh.shell("echo one > /root/file; rm /etc/motd; podman volume create one")
+    assert fresh.snapshot("one") == "running"
+    fresh.shell("echo two > /root/file; echo > /etc/motd; podman volume create two; dpkg --purge ethtool")
+    assert fresh.restore("one") == "running"
+    assert fresh.run(["cat", "/root/file"]).strip() == "one"
+    assert not fresh.succeeds("test -e /etc/motd")
+    assert fresh.run(["podman", "volume", "ls", "--quiet"]).split() == ["one"]
+    assert fresh.succeeds("ethtool --version")
 
 
-def test_fresh_is_before_the_first_boot(host: Host) -> None:
-    before = host.run(["cat", "/etc/machine-id"])
-    host.shell("echo > /root/file")
-    assert host.restore() == "running"
-    assert not host.succeeds("test -e /root/file")
-    assert host.run(["cat", "/etc/machine-id"]) != before
+def test_fresh_is_before_the_first_boot(fresh: Host) -> None:
+    before = fresh.run(["cat", "/etc/machine-id"])
+    fresh.shell("echo > /root/file")
+    assert fresh.restore() == "running"
+    assert not fresh.succeeds("test -e /root/file")
+    assert fresh.run(["cat", "/etc/machine-id"]) != before
 
 
-def test_an_unknown_snapshot_is_refused_and_the_host_runs_on(host: Host) -> None:
-    leader = host.leader
+def test_an_unknown_snapshot_is_refused_and_the_host_runs_on(fresh: Host) -> None:
+    leader = fresh.leader
     with pytest.raises(machine.Unfit, match="no snapshot 'never'; it has fresh"):
-        host.restore("never")
-    assert host.leader == leader
+        fresh.restore("never")
+    assert fresh.leader == leader
