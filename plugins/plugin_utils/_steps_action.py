@@ -9,6 +9,11 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.sources import read_output
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.package_failure import explain
+
+PACKAGE_MODULES = ("ansible.builtin.apt", "ansible.builtin.dnf", "ansible.builtin.dnf5")
+
 
 class StepsAction(ActionBase):
     """Runs the module of the same name once; carries out its ``plan.calls``; runs it again to prove.
@@ -72,7 +77,8 @@ class StepsAction(ActionBase):
         said = str(answer.get("msg", "")).strip() or str(answer.get("stderr", "")).strip()
         about = call["args"].get("name") or call["args"].get("dest") or call["args"].get("path") or ""
         names = ", ".join(about) if isinstance(about, list) else about
-        return f"{call['module']} failed for {names or call['args']}: {said}"
+        meaning = explain(_package_error(call["module"], answer))
+        return f"{call['module']} failed for {names or call['args']}: {said}{f' ({meaning})' if meaning else ''}"
 
     @staticmethod
     def _not_proved(step: dict[str, Any]) -> str:
@@ -80,3 +86,10 @@ class StepsAction(ActionBase):
             f"every step was carried out, but {step['action']} {step['target']} is still needed: "
             f"{step['reason']} (found: {step['before']})"
         )
+
+
+def _package_error(module: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """What a package manager said; its reason is on standard output, and the message has only the last line."""
+    if module not in PACKAGE_MODULES:
+        return {}
+    return read_output(module, "\n".join(str(answer.get(part) or "") for part in ("msg", "stdout", "stderr")))

@@ -8,6 +8,7 @@ Private to this collection. A new packager is one row.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -80,3 +81,9 @@ SIGNERS = (
     ),
     Signer(r".*akmods.*", "akmods", True, "akmods README.secureboot", "2026-08-31"),
 )  # fmt: skip
+
+
+def mok_needed(signer: str | None) -> bool | None:
+    """Whether Secure Boot loads modules of this signer only after its key was enrolled; None: unsigned, or unknown."""
+    row = next((s for s in SIGNERS if signer and re.fullmatch(s.name, signer)), None)
+    return row.mok_needed if row else None

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from .._plan.facts import Resolution
 from .command import Run
 from .files import HostRoot
+from .texts.apt_errors import read_apt_errors
 
 PARTS = "/etc/apt/sources.list.d"
 PREFERENCES = "/etc/apt/preferences.d"
@@ -69,11 +70,10 @@ class AptState:
 
     def _simulate(self, args: Sequence[str]) -> Resolution:
         status, text, errors = self._run(["apt-get", *self.options, "--simulate", "--yes", *args])
-        return (
-            parse_simulation(text)
-            if status == 0
-            else Resolution({}, (), f"{_reason(text, errors)}\n{self.complaints}".strip())
-        )
+        if status == 0:
+            return parse_simulation(text)
+        said = f"{_reason(text, errors)}\n{self.complaints}".strip()
+        return Resolution({}, (), said, read_apt_errors(f"{text}\n{errors}"))
 
 
 @contextmanager

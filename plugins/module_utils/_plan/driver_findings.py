@@ -9,10 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .._catalog import branches, distributions
 from .._catalog import packages as names
+from .._catalog.module_origins import mok_needed
 from .ask import Answer
 from .facts import Kernel, OsRelease, Package, PciFunction
 from .model import Finding
 from .modules import ModuleHost
+from .package_failure import find_failure
 from .packages import PackageSet, matches
 from .repository import Repository
 
@@ -120,12 +122,14 @@ def find_unresolved(
         return _no_headers(headers[0], kernel)
     if not offers(answer.versions, wanted.prefix):
         return find_wrong_version(wanted, kernel_package, answer, repository)
-    return Finding(
+    asked = f"{', '.join((*wanted.names, *wanted.others))} {wanted.prefix} from {repository.uri}"
+    said = " / ".join(answer.resolution.error.splitlines())
+    return find_failure(answer.resolution.failure, wanted=asked, found=said) or Finding(
         id="GPU-PKG-107",
         severity="error",
         summary=f"apt cannot install the packages of role {wanted.owner}",
-        wanted=f"{', '.join((*wanted.names, *wanted.others))} {wanted.prefix} from {repository.uri}",
-        found=" / ".join(answer.resolution.error.splitlines()),
+        wanted=asked,
+        found=said,
         remedy=f"see it in full: apt-get --simulate install {' '.join((*wanted.names, *wanted.others))}",
         source="apt-get(8)",
     )
@@ -203,10 +207,15 @@ def find_nouveau(gpus: Iterable[PciFunction]) -> tuple[Finding, ...]:
 
 
 def find_secure_boot(kernel: Kernel, module: ModuleHost) -> tuple[Finding, ...]:
-    """Secure Boot refuses modules whose key is not enrolled; enrolment needs the console, so it is said before."""
+    """Secure Boot refuses modules whose key is not enrolled; enrolment needs the console, so it is said before.
+
+    Keys of the distribution are in the kernel or in shim already.
+    """
     if not kernel.secure_boot or module.loaded is not None:
         return ()
     signer = module.on_disk.signer if module.on_disk else None
+    if mok_needed(signer) is False:
+        return ()
     return (
         Finding(
             id="GPU-KRN-021",

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,12 @@ class AptSource:
 
 @dataclass(frozen=True)
 class Resolution:
-    """What apt would do: packages with versions to install, names to remove; ``error`` is its text when it refuses."""
+    """What apt would do: packages with versions to install, names to remove; ``error`` is its text when it refuses.
+
+    ``failure``: what that text says, as _observe/texts/apt_errors reads it; empty when apt does not refuse.
+    """
 
     install: dict[str, str]
     remove: tuple[str, ...] = ()
     error: str = ""
+    failure: Mapping[str, Any] = field(default_factory=dict)

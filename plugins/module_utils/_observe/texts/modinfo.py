@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..._catalog.module_origins import MODULE_PLACES, SIGNERS
+from ..._catalog.module_origins import MODULE_PLACES, mok_needed
 
 # Licence text -> flavour (open-gpu-kernel-modules and the proprietary nv.c, MODULE_LICENSE).
 LICENSES = {"Dual MIT/GPL": "open", "NVIDIA": "proprietary"}
@@ -83,9 +83,8 @@ def _path_kind(place: str) -> str | None:
 def _signature(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """The signature stands between vermagic and the parameters, so a text with parameters would have told it."""
     signer = _first(fields, "signer")
-    row = next((s for s in SIGNERS if signer and re.fullmatch(s.name, signer)), None)
     told = "sig_id" in fields or signer is not None
     return {
         "signed": True if told else False if "parm" in fields else None,
-        "mok_needed": row.mok_needed if row else None,
+        "mok_needed": mok_needed(signer),
     }

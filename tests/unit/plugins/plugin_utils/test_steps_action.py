@@ -74,6 +74,24 @@ def test_a_call_that_fails_ends_it_and_says_which():
     assert action.asked == ["itself", "ansible.builtin.apt"]
 
 
+def test_a_failure_of_a_package_manager_is_explained():
+    said = "Error! Bad return status for module build on kernel: 6.1.0-57-amd64 (x86_64)\n"
+    said += "Consult /var/lib/dkms/nvidia/595.71.05/build/make.log for more information.\n"
+    answer = {
+        "failed": True,
+        "rc": 100,
+        "msg": "E: Sub-process /usr/bin/dpkg returned an error code (1)",
+        "stdout": said,
+    }
+    result = Action([planned(STEP, calls=(APT,)), answer]).bring()
+    assert result["msg"] == (
+        "ansible.builtin.apt failed for a=1: E: Sub-process /usr/bin/dpkg returned an error code (1) "
+        "(DKMS could not build nvidia/595.71.05 for kernel 6.1.0-57-amd64. "
+        "Remedy: see why: tail /var/lib/dkms/nvidia/595.71.05/build/make.log)"
+    )
+    assert result["failed_call"] == answer
+
+
 def test_steps_that_are_left_are_no_success():
     result = Action([planned(STEP, calls=(APT,)), {}, planned(STEP)]).bring()
     assert result["failed"]

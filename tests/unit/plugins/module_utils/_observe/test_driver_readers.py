@@ -268,14 +268,16 @@ def test_apt_is_asked_in_a_directory_of_its_own_that_goes(tmp_path):
 
 
 def test_apt_says_why_in_its_own_words():
-    said = "Not possible.\nThe following packages have unmet dependencies:\n a : Depends: b (= 1)\n"
+    said = "Not possible.\nThe following packages have unmet dependencies:\n a1 : Depends: b1 (= 1)\n"
     state = AptState(
         lambda args: (100, said, "E: Unable to correct problems, you have held broken packages.\n"), "/x", HostRoot()
     )
-    assert state.install(["a"]).error.splitlines() == [
-        "a : Depends: b (= 1)",
+    found = state.install(["a1"])
+    assert found.error.splitlines() == [
+        "a1 : Depends: b1 (= 1)",
         "E: Unable to correct problems, you have held broken packages.",
     ]
+    assert found.failure["error"] == "unmet_dependencies"
 
 
 def test_versions_on_offer():

@@ -303,6 +303,17 @@ def test_refused_before_apt_is_asked(host, finding, words):
             "Depends: libcuda1",
         ),
         (
+            Answer(
+                Resolution(
+                    {}, (), "E: Could not get lock", {"error": "lock_held", "lock": "/x", "pid": 7, "holder": "y"}
+                ),
+                versions=("595.71.05-1",),
+            ),
+            WISH,
+            "GPU-PKG-010",
+            "y (process 7) holds /x",
+        ),
+        (
             Answer(Resolution({**SET, "linux-image-6.1.0-60-amd64": "6.1.200-1"}), versions=()),
             WISH,
             "GPU-PKG-108",
@@ -366,6 +377,21 @@ def test_secure_boot_is_said_before_the_module_is_refused():
     decision = decide_driver(WISH, replace(BARE, kernel=replace(BARE.kernel, secure_boot=True)), answer=FOUND)
     assert ids(decision) == ["GPU-KRN-021"]
     assert "load nvidia" in steps(decision)
+
+
+@pytest.mark.parametrize(
+    ("signer", "said"),
+    [
+        ("DKMS module signing key", True),
+        (None, True),
+        ("a key of nobody", True),
+        ("Canonical Ltd. Kernel Module Signing", False),
+    ],
+)
+def test_secure_boot_takes_the_keys_of_the_distribution(signer, said):
+    module = replace(LOADED, loaded=None, on_disk=DriverVersion("595.71.05", "open", signer))
+    host = replace(READY, module=module, kernel=replace(READY.kernel, secure_boot=True))
+    assert ("GPU-KRN-021" in ids(decide_driver(WISH, host))) is said
 
 
 def test_no_hold_pins_the_branch_and_releases_our_holds_only():
