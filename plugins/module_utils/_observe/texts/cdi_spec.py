@@ -11,7 +11,7 @@ from typing import Any
 
 from ..._plan.cdi_rules import minimum_version
 from ..._plan.cdi_stale import spec_driver_version
-from .documents import Parsed, parse_json, parse_yaml
+from .documents import Parsed, parse_json, parse_yaml, rows_of, table_of, texts_of
 
 # Lines that may be lost at the end of a copy before it counts as broken.
 LOST_LINES = 3
@@ -81,7 +81,7 @@ def _hook_name(hook: Mapping[str, Any]) -> str | None:
 
 def _sound(document: Mapping[str, Any]) -> dict[str, Any]:
     """The spec with every key that is looked at in the type that the specification wants."""
-    devices = [d for d in _list(document.get("devices")) if isinstance(d, Mapping)]
+    devices = rows_of(document.get("devices"))
     return {
         **document,
         "cdiVersion": _text(document.get("cdiVersion")),
@@ -94,27 +94,17 @@ def _sound(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _edits(value: Any) -> dict[str, Any]:
-    edits = value if isinstance(value, Mapping) else {}
-    rows = {
-        key: [row for row in _list(edits.get(key)) if isinstance(row, Mapping)]
-        for key in ("deviceNodes", "mounts", "hooks")
-    }
+    edits = table_of(value)
+    rows = {key: rows_of(edits.get(key)) for key in ("deviceNodes", "mounts", "hooks")}
     rdt = edits.get("intelRdt")
     return {
         **edits,
         "intelRdt": rdt if isinstance(rdt, Mapping) else None,
-        "env": [e for e in _list(edits.get("env")) if isinstance(e, str)],
+        "env": texts_of(edits.get("env")),
         "deviceNodes": [{**n, "path": n["path"]} for n in rows["deviceNodes"] if isinstance(n.get("path"), str)],
         "mounts": rows["mounts"],
-        "hooks": [
-            {**h, "path": _text(h.get("path")) or "", "args": [str(a) for a in _list(h.get("args"))]}
-            for h in rows["hooks"]
-        ],
+        "hooks": [{**h, "path": _text(h.get("path")) or "", "args": texts_of(h.get("args"))} for h in rows["hooks"]],
     }
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _text(value: Any) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..._plan.containerd import CRI_NAMES, NEWEST_VERSION, handlers_of, plugin_name
 from ..._plan.engine import lookup
-from .documents import parse_toml, without_template
+from .documents import parse_toml, table_of, texts_of, without_template
 
 NVIDIA = "nvidia"
 # Files that a Kubernetes distribution writes at each start, from a template beside them.
@@ -63,11 +63,11 @@ def _settings(document: dict[str, Any]) -> dict[str, Any]:
     version = document.get("version")
     schema = version if isinstance(version, int) else FIRST_VERSION
     wanted, found = plugin_name(schema), _plugin_name(document, schema)
-    plugin = _table(lookup(document, "plugins", found))
+    plugin = table_of(lookup(document, "plugins", found))
     handlers = _handlers(plugin)
     ours = _ours(handlers)
-    imports, disabled = _texts(document.get("imports")), _texts(document.get("disabled_plugins"))
-    options = _table(lookup(plugin, "containerd", "runtimes", ours or "", "options"))
+    imports, disabled = texts_of(document.get("imports")), texts_of(document.get("disabled_plugins"))
+    options = table_of(lookup(plugin, "containerd", "runtimes", ours or "", "options"))
     return {
         "version": version if isinstance(version, int) else None,
         "schema": schema,
@@ -81,7 +81,7 @@ def _settings(document: dict[str, Any]) -> dict[str, Any]:
         "systemd_cgroup": _flag(options.get("SystemdCgroup")),
         "runc_defined": "runc" in handlers,
         "cdi": _flag(plugin.get("enable_cdi", lookup(plugin, "containerd", "enable_cdi"))),
-        "cdi_spec_dirs": _texts(plugin["cdi_spec_dirs"]) if "cdi_spec_dirs" in plugin else None,
+        "cdi_spec_dirs": texts_of(plugin["cdi_spec_dirs"]) if "cdi_spec_dirs" in plugin else None,
         "effective_config_may_lack_cri": bool(imports) and not plugin,
     }
 
@@ -89,7 +89,7 @@ def _settings(document: dict[str, Any]) -> dict[str, Any]:
 def _plugin_name(document: dict[str, Any], schema: int) -> str:
     """The CRI plugin's table: the version's own, else the one that is there."""
     names = (plugin_name(schema), *(plugin_name(v) for v in VERSIONS))
-    return next((n for n in names if _table(lookup(document, "plugins", n))), names[0])
+    return next((n for n in names if table_of(lookup(document, "plugins", n))), names[0])
 
 
 def _handlers(plugin: Mapping[str, Any]) -> dict[str, str]:
@@ -105,16 +105,8 @@ def _ours(handlers: Mapping[str, str]) -> str | None:
     return next((name for name, program in handlers.items() if NVIDIA in program), None)
 
 
-def _table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _texts(value: Any) -> list[str]:
-    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
 def _flag(value: Any) -> bool | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .container_log import read_container_log
-from .documents import parse_json
+from .documents import parse_json, rows_of, table_of
 
 NVIDIA = "nvidia"
 
@@ -30,11 +30,11 @@ def parse_info(text: str) -> CriStatus:
     if not isinstance(parsed.document, Mapping):
         return CriStatus(False, error=parsed.error or "crictl info printed no object")
     document = parsed.table
-    conditions = _rows(_table(document.get("status")).get("conditions"))
+    conditions = rows_of(table_of(document.get("status")).get("conditions"))
     ready = any(c.get("type") == "RuntimeReady" and c.get("status") for c in conditions)
-    named = [str(h.get("name") or "") for h in _rows(document.get("runtimeHandlers"))]
-    containerd = _table(_table(document.get("config")).get("containerd"))
-    return CriStatus(ready, tuple(sorted({*named, *_table(containerd.get("runtimes"))} - {""})))
+    named = [str(h.get("name") or "") for h in rows_of(document.get("runtimeHandlers"))]
+    containerd = table_of(table_of(document.get("config")).get("containerd"))
+    return CriStatus(ready, tuple(sorted({*named, *table_of(containerd.get("runtimes"))} - {""})))
 
 
 def read_crictl_info(text: str) -> dict[str, Any]:
@@ -52,11 +52,3 @@ def read_crictl_info(text: str) -> dict[str, Any]:
         "valid": True,
         "error": None,
     }
-
-
-def _table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _rows(value: Any) -> list[Mapping[str, Any]]:
-    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []

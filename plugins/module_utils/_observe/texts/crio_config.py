@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..._plan.engine import lookup
-from .documents import parse_toml
+from .documents import parse_toml, table_of, texts_of
 
 NVIDIA = "nvidia"
 
@@ -22,16 +22,14 @@ def read_crio_config(text: str) -> dict[str, Any]:
     /var/run/cdi; CDI is always on); ``hooks_dir``: where OCI hooks are read from, the way before CDI.
     """
     parsed = parse_toml(text)
-    crio = lookup(dict(parsed.table), "crio")
-    crio = crio if isinstance(crio, dict) else {}
-    runtimes = lookup(crio, "runtime", "runtimes")
+    runtime = table_of(lookup(dict(parsed.table), "crio", "runtime"))
     handlers = {
-        name: str(entry.get("runtime_path") or "")
-        for name, entry in (runtimes.items() if isinstance(runtimes, dict) else ())
+        str(name): str(entry.get("runtime_path") or "")
+        for name, entry in table_of(runtime.get("runtimes")).items()
         if isinstance(entry, Mapping)
     }
     ours = NVIDIA if NVIDIA in handlers else next((n for n, p in handlers.items() if NVIDIA in p), None)
-    default = lookup(crio, "runtime", "default_runtime")
+    default = runtime.get("default_runtime")
     return {
         "valid_toml": parsed.error is None,
         "error": parsed.error,
@@ -40,6 +38,6 @@ def read_crio_config(text: str) -> dict[str, Any]:
         "nvidia_runtime": ours is not None,
         "nvidia_binary": handlers.get(ours or "") or None,
         "default_runtime": default if isinstance(default, str) else None,
-        "cdi_spec_dirs": lookup(crio, "runtime", "cdi_spec_dirs"),
-        "hooks_dir": lookup(crio, "runtime", "hooks_dir"),
+        "cdi_spec_dirs": texts_of(runtime["cdi_spec_dirs"]) if "cdi_spec_dirs" in runtime else None,
+        "hooks_dir": texts_of(runtime["hooks_dir"]) if "hooks_dir" in runtime else None,
     }

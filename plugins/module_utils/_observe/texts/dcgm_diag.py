@@ -15,6 +15,7 @@ from typing import Any
 
 from .boxes import LONGEST
 from .dcgm_errors import read_dcgm_errors
+from .documents import rows_of
 
 Test = dict[str, Any]
 
@@ -123,16 +124,16 @@ def _json(text: str) -> tuple[Mapping[str, Any], str | None]:
 def _from_json(document: Mapping[str, Any]) -> tuple[list[Test], list[str], dict[str, str]]:
     tests: list[Test] = []
     categories: list[str] = []
-    for category in _rows(document.get("test_categories")):
+    for category in rows_of(document.get("test_categories")):
         name = str(category.get("category"))
         categories.append(name)
-        tests += [_json_test(name, test) for test in _rows(category.get("tests"))]
+        tests += [_json_test(name, test) for test in rows_of(category.get("tests"))]
     metadata = {k: v for k, v in document["metadata"].items() if isinstance(v, str)}
     return tests, categories, metadata
 
 
 def _json_test(category: str, test: Mapping[str, Any]) -> Test:
-    results = _rows(test.get("results"))
+    results = rows_of(test.get("results"))
     summary = test.get("test_summary")
     rows = [(r, _result(r.get("status"))) for r in results]
     said = _result(summary.get("status")) if isinstance(summary, Mapping) else None
@@ -150,7 +151,3 @@ def _warnings(result: Mapping[str, Any]) -> list[str]:
     found = result.get("warnings")
     rows = found if isinstance(found, list) else [found]
     return [str(r.get("warning")) if isinstance(r, Mapping) else r for r in rows if isinstance(r, (str, Mapping))]
-
-
-def _rows(value: Any) -> list[Mapping[str, Any]]:
-    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .documents import parse_json
+from .documents import parse_json, rows_of, texts_of
 
 DEVICE = re.compile(r"^\s*(\w{1,20}): (\S+/\S+=\S+)$")
 NVIDIA = "nvidia"
@@ -37,27 +37,28 @@ def _result(**told: Any) -> dict[str, Any]:
 
 def _from_json(document: Mapping[str, Any], error: str | None) -> dict[str, Any]:
     runtimes, devices = document.get("Runtimes"), document.get("DiscoveredDevices")
-    warnings = document.get("Warnings")
     return _result(
-        server=document.get("ServerVersion") or None,
-        storage=document.get("Driver") or None,
+        server=_text(document.get("ServerVersion")),
+        storage=_text(document.get("Driver")),
         cgroup=_cgroup(document.get("CgroupDriver"), document.get("CgroupVersion")),
         runtimes=list(runtimes) if isinstance(runtimes, Mapping) else None,
-        default_runtime=document.get("DefaultRuntime") or None,
-        cdi_spec_dirs=_texts(document.get("CDISpecDirs")),
+        default_runtime=_text(document.get("DefaultRuntime")),
+        cdi_spec_dirs=_listed(document, "CDISpecDirs"),
         # The pull request that added it printed Name, releases print ID.
-        discovered_devices=[
-            str(d.get("ID") or d.get("Name")) for d in devices if isinstance(d, Mapping) and d.get("Source") == "cdi"
-        ]
+        discovered_devices=[str(d.get("ID") or d.get("Name")) for d in rows_of(devices) if d.get("Source") == "cdi"]
         if isinstance(devices, list)
         else None,
-        warnings=_texts(warnings) or [],
-        errors=[error] if error else _texts(document.get("ServerErrors")) or [],
+        warnings=texts_of(document.get("Warnings")),
+        errors=[error] if error else texts_of(document.get("ServerErrors")),
     )
 
 
-def _texts(value: Any) -> list[str] | None:
-    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else None
+def _listed(document: Mapping[str, Any], key: str) -> list[str] | None:
+    return texts_of(document[key]) if isinstance(document.get(key), list) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _cgroup(driver: Any, version: Any) -> str | None:

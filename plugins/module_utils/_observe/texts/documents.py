@@ -123,3 +123,18 @@ def _unterminated(line: str) -> bool:
 def without_template(text: str) -> str:
     """The text without Go's template actions, line for line."""
     return TEMPLATE_ACTION.sub("", text)
+
+
+def table_of(value: Any) -> Mapping[str, Any]:
+    """The value if it is a table, else an empty one: a hand can write anything anywhere."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def rows_of(value: Any) -> list[Mapping[str, Any]]:
+    """The tables in a list; empty for a value that is none."""
+    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+
+
+def texts_of(value: Any) -> list[str]:
+    """The texts in a list; empty for a value that is none."""
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

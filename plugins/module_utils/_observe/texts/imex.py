@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from .documents import parse_json, table_of
 from .plain import number
 from .values import version
 
@@ -57,16 +57,11 @@ def read_imex(text: str) -> dict[str, Any]:
     not be read.
     """
     stripped = text.strip()
-    document: Any = None
-    error = None
-    if stripped.startswith("{"):
-        try:
-            document = json.loads(stripped)
-        except (ValueError, RecursionError) as problem:
-            error = str(problem)
-    found = _from_json(document) if isinstance(document, Mapping) else _from_text(text)
+    is_json = stripped.startswith("{")
+    parsed = parse_json(stripped if is_json else "{}")
+    found = _from_json(parsed.table) if is_json else _from_text(text)
     daemon = stripped if stripped in DAEMON_STATES else None
-    return {**_summary(*found), "daemon": daemon, "legend": LEGEND.findall(text), "error": error}
+    return {**_summary(*found), "daemon": daemon, "legend": LEGEND.findall(text), "error": parsed.error}
 
 
 def _summary(domain: str | None, nodes: list[dict[str, Any]], links: list[tuple[int, int, str]]) -> dict[str, Any]:
@@ -121,20 +116,14 @@ def _matrix(text: str) -> list[tuple[int, int, str]]:
 
 def _from_json(document: Mapping[str, Any]) -> tuple[str | None, list[dict[str, Any]], list[tuple[int, int, str]]]:
     nodes, links = [], []
-    listed = document.get("nodes")
-    for key, value in listed.items() if isinstance(listed, Mapping) else ():
-        if not isinstance(value, Mapping):
-            continue
-        index = number(str(key))
-        nodes.append(_node(index, value.get("host"), value.get("hostName"), value.get("status"), _version(value), None))
-        connections = value.get("connections")
-        for to, link in connections.items() if isinstance(connections, Mapping) else ():
-            state = link.get("status") if isinstance(link, Mapping) else None
-            links.append((index or 0, number(str(to)) or 0, str(state)))
-    status = document.get("status")
-    return (status if isinstance(status, str) else None), nodes, links
+    for key, value in table_of(document.get("nodes")).items():
+        index, row = number(str(key)), table_of(value)
+        host, name, state, release = (_text(row.get(k)) for k in ("host", "hostName", "status", "version"))
+        nodes.append(_node(index, host, name, state, version(release), None))
+        for to, link in table_of(row.get("connections")).items():
+            links.append((index or 0, number(str(to)) or 0, str(table_of(link).get("status"))))
+    return _text(document.get("status")), nodes, links
 
 
-def _version(node: Mapping[str, Any]) -> str | None:
-    value = node.get("version")
-    return version(value) if isinstance(value, str) else None
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
+
+from .documents import parse_json, rows_of, table_of, texts_of
 
 KUBELET, CHECKPOINT, DEPRECATION = "kubelet.sock", "kubelet_internal_checkpoint", "DEPRECATION"
 SOCKET = re.compile(r"[\w.-]{1,200}\.sock$")
@@ -43,18 +44,12 @@ def read_device_plugin_checkpoint(text: str) -> dict[str, Any]:
     whatever a plugin's log says. ``valid``: the text is the checkpoint; else ``error`` says why not.
     """
     document, error = _document(text)
-    data = document.get("Data")
-    data = data if isinstance(data, Mapping) else {}
-    devices, entries = data.get("RegisteredDevices"), data.get("PodDeviceEntries")
-    registered = {
-        str(name): len(ids) if isinstance(ids, list) else 0
-        for name, ids in (devices.items() if isinstance(devices, Mapping) else ())
-    }
+    data = table_of(document.get("Data"))
+    registered = {str(name): _devices(ids) for name, ids in table_of(data.get("RegisteredDevices")).items()}
     allocated: dict[str, int] = {}
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, Mapping) and isinstance(entry.get("ResourceName"), str):
-            name = entry["ResourceName"]
-            allocated[name] = allocated.get(name, 0) + _devices(entry.get("DeviceIDs"))
+    for entry in rows_of(data.get("PodDeviceEntries")):
+        name = str(entry.get("ResourceName"))
+        allocated[name] = allocated.get(name, 0) + _devices(entry.get("DeviceIDs"))
     return {
         "registered": registered,
         "allocated": allocated,
@@ -65,17 +60,13 @@ def read_device_plugin_checkpoint(text: str) -> dict[str, Any]:
 
 
 def _document(text: str) -> tuple[Mapping[str, Any], str | None]:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        return {}, str(problem)
-    if not isinstance(document, Mapping) or "Data" not in document:
-        return {}, "it has no key Data"
-    return document, None
+    parsed = parse_json(text)
+    if parsed.error or "Data" not in parsed.table:
+        return {}, parsed.error or "it has no key Data"
+    return parsed.table, None
 
 
 def _devices(ids: Any) -> int:
     """Device ids by NUMA node (Kubernetes 1.20 and later), or one list."""
-    if isinstance(ids, Mapping):
-        return sum(len(v) for v in ids.values() if isinstance(v, list))
-    return len(ids) if isinstance(ids, list) else 0
+    lists = [*table_of(ids).values()] if isinstance(ids, Mapping) else [ids]
+    return sum(len(texts_of(one)) for one in lists)

@@ -12,9 +12,9 @@ import re
 from typing import Any
 
 from .nvidia_smi_failure import with_failure
+from .nvidia_smi_list import GPU
 from .values import figure
 
-GPU = re.compile(r"^\s*GPU ([0-9]{1,4}): (.{0,200}?)(?: \(UUID: ([^)\s]{0,80})\))?\s*$")
 LINK = re.compile(r"^\s*Link ([0-9]{1,3}): (.{1,60}?)\s*$")
 SUPPORTED, UNSUPPORTED, UNKNOWN = "supported", "unsupported", "unknown"
 

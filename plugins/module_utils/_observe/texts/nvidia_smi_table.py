@@ -32,13 +32,13 @@ FAULTS = ("ERR!", "Unknown Error", "requires reset", "GPU is lost")
 def read_smi_table(text: str) -> dict[str, Any]:
     """The table, and the messages around it.
 
-    ``smi``, ``driver``, ``cuda``: versions, None where the heading lacks them (``cuda`` on a vGPU host);
-    ``heading``: the words that stand for driver and CUDA there; ``width``: columns of the table (79 up to 525).
-    ``gpus``: rows of ``index``, ``name`` (as printed) and ``name_cut``, ``persistence``, ``pci``, ``pci_address``,
-    ``ecc`` (uncorrected errors as printed), ``fan_percent``, ``temperature_c``, ``performance``, ``power_w``,
-    ``power_limit_w``, ``memory_used_mib``, ``memory_total_mib``, ``utilization_percent``, ``compute_mode``, ``mig``
-    (enabled, disabled; None where there is none), ``faulty`` (a cell says ERR! or the like); None for N/A.
-    ``instances``: rows of ``gpu``, ``gi``, ``ci``, ``device``, ``memory_used_mib``, ``memory_total_mib``,
+    ``smi``, ``driver``, ``cuda``: versions, None where the heading lacks them (``cuda`` on a vGPU host); ``heading``:
+    the words that stand for driver and CUDA there; ``width``: columns of the table (79 up to 525). ``gpus``: rows of
+    ``index``, ``name`` (as printed) and ``name_cut``, ``persistence``, ``pci``, ``pci_address``, ``ecc`` (uncorrected
+    errors as printed), ``fan_percent``, ``temperature_c``, ``performance``, ``power_w``, ``power_limit_w``,
+    ``memory_used_mib``, ``memory_total_mib``, ``utilization_percent``, ``compute_mode``, ``mig`` (enabled, disabled;
+    None where there is none), ``mig_changes`` (with the next reset), ``faulty`` (a cell says ERR! or the like); None
+    for N/A. ``instances``: rows of ``gpu``, ``gi``, ``ci``, ``device``, ``memory_used_mib``, ``memory_total_mib``,
     ``multiprocessors``. ``processes``: rows of ``gpu``, ``gi``, ``ci``, ``pid``, ``type``, ``name``, ``memory_mib``.
     ``failure``: as in with_failure.
     """
@@ -116,6 +116,7 @@ def _gpu(box: list[list[str]]) -> dict[str, Any] | None:
         "utilization_percent": count(utilization),
         "compute_mode": told(mode),
         "mig": mig.lower() if mig else None,
+        "mig_changes": _cell(box, 2, 2).endswith("*"),
         "faulty": any(fault in cell for row in box for cell in row for fault in FAULTS),
     }
 

@@ -37,6 +37,7 @@ from .nvidia_smi_topology import read_smi_topology
 from .nvidia_smi_version import read_smi_version
 from .nvidia_smi_xml import read_smi_xml
 from .source import Found, Source, text_only
+from .toolkit_config import read_toolkit_config
 from .unit_status import read_unit_status
 
 NVIDIA_SMI = "nvidia-smi"
@@ -45,7 +46,8 @@ NVIDIA_SMI = "nvidia-smi"
 def _in_container(text: str, source: str) -> Found:
     """What became of nvidia-smi in a container: it did not start, or it said something itself."""
     started = read_container_log(text)
-    if started["event"] is not None:
+    # What the device plugin says of NVML, nvidia-smi says too.
+    if started["event"] is not None and not started["event"].startswith("plugin_"):
         return {"kind": "container_log", **started}
     inner = source[source.index(NVIDIA_SMI) :]
     row = next(s for s in TOOL_SOURCES if re.search(s.pattern, inner))
@@ -85,6 +87,7 @@ TOOL_SOURCES: tuple[Source, ...] = (
         r"\bcontainerd config dump\b|containerd\S*\.toml\b",
         read_containerd_config,
     ),
+    Source("toolkit_config", r"\bnvidia-container-runtime/config\.toml\b", text_only(read_toolkit_config)),
     Source("crio_config", r"\bcrio(-status)?( status)? config\b|/crio/\S*\.conf\b", text_only(read_crio_config)),
     Source("docker_daemon", r"\bdaemon\.json\b", text_only(read_docker_daemon)),
     Source("docker_info", r"\bdocker( system)? info\b", text_only(read_docker_info)),
