@@ -14,8 +14,8 @@ description:
   - Waits until every expected node has a ready pod of the newest revision, and until the proof holds.
   - Zero pods are not ready unless no node is expected. A node is expected because the inventory says so, or because its
     labels select it.
-  - Says for every node that is not ready why, with the last lines of the log where a container crashes (on ten
-    nodes at most, since they will be the same).
+  - Says for every node that is not ready why, what a known message of engine, runtime or plugin means, and the last
+    lines of the log where a container crashes (on ten nodes at most, since they will be the same).
   - A look that an API server does not answer is repeated. A pod is asked once for its proof, eight pods at a time.
   - Does not fail where nodes are not ready; look at RV(ready).
   - In check mode it looks once and does not wait.
@@ -146,6 +146,7 @@ from typing import Any
 
 from ..module_utils._catalog.labels import TIMESTAMP
 from ..module_utils._kubernetes import AnsibleK8SModule, Cluster, ClusterError, cluster_module
+from ..module_utils._observe.texts.container_log import with_meaning
 from ..module_utils._plan import rollout
 from ..module_utils._plan.labels import is_gfd_key
 
@@ -243,11 +244,12 @@ class Rollout:
     def explained(self, row: rollout.NodeRollout) -> rollout.NodeRollout:
         """A crash with the last lines of the container that ended."""
         if "crashes" not in row.reason:
-            return row
+            return rollout.NodeRollout(row.node, row.state, with_meaning(row.reason, row.reason), row.pod)
         container = row.reason.split(" crashes")[0].split()[-1]
         text = self.log(row.pod, SHOWN_LINES, previous="true", container=container)
         words = " | ".join(text.splitlines())
-        return rollout.NodeRollout(row.node, row.state, f"{row.reason}; its last words: {words}", row.pod)
+        reason = with_meaning(f"{row.reason}; its last words: {words}", text)
+        return rollout.NodeRollout(row.node, row.state, reason, row.pod)
 
 
 def gfd_only(labels: Mapping[str, Any]) -> dict[str, Any]:
@@ -287,9 +289,12 @@ def wait(module: AnsibleK8SModule, watched: Rollout) -> tuple[list[rollout.NodeR
 
 
 def explained(watched: Rollout, rows: list[rollout.NodeRollout]) -> list[rollout.NodeRollout]:
-    """The rows, those of a few nodes that crash with the last words of the container; all will have the same."""
-    crashing = [r for r in rows if "crashes" in r.reason][:EXPLAINED]
-    return [watched.explained(r) if r in crashing else r for r in rows]
+    """The rows with what known messages mean, and for a few nodes that crash the last words of the container.
+
+    All nodes that crash will have said the same.
+    """
+    left_out = [r for r in rows if "crashes" in r.reason][EXPLAINED:]
+    return [r if r in left_out else watched.explained(r) for r in rows]
 
 
 def main() -> None:

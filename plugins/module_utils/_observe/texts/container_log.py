@@ -35,6 +35,12 @@ def read_container_log(text: str) -> dict[str, Any]:
     return {**decisive, "mode": mode, "events": rows}
 
 
+def with_meaning(reason: str, text: str) -> str:
+    """The reason, and behind it what ``text`` means where it has a message that is known."""
+    meaning = read_container_log(text).get("meaning")
+    return f"{reason} ({meaning})" if meaning else reason
+
+
 def _events(message: str) -> list[dict[str, Any]]:
     return [
         {"event": row.event, "fatal": row.fatal, "meaning": row.meaning, **found.groupdict()}

@@ -20,7 +20,10 @@ from ansible_collections.gpu.fleet.plugins.module_utils._catalog import (
     licensing,
     nvidia_smi,
 )
-from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.container_log import read_container_log
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.container_log import (
+    read_container_log,
+    with_meaning,
+)
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.fabric_manager import read_fabric_manager_log
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.gridd import read_gridd_log
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.messages import messages
@@ -185,6 +188,12 @@ CONTAINERS = {
 def test_containers(text, event, told):
     found = read_container_log(text)
     assert (found["event"], {key: found[key] for key in told}) == (event, told)
+
+
+def test_a_reason_is_followed_by_what_its_message_means():
+    text = "E1201 10:00:00.000000 1 factory.go:112] Incompatible strategy detected auto"
+    assert with_meaning("the container crashes", text).startswith("the container crashes (the plugin sees neither NVML")
+    assert with_meaning("the container crashes", "out of memory") == "the container crashes"
 
 
 # text -> event, and what else is told
