@@ -148,3 +148,96 @@ def test_values_that_change(tmp_path: Path, driver: str) -> None:
     assert text["processes"] == [
         {"gi": None, "ci": None, "pid": 4001, "type": "C", "name": "python3", "memory_mib": 1024}
     ]
+
+
+@pytest.mark.parametrize(
+    ("machine", "driver", "links", "pair"),
+    [
+        ("hgx-h100", "595.71.05", 18, 18),
+        ("hgx-a100", "570.172.08", 12, 12),
+        ("v100x4", "570.172.08", 6, 2),
+        ("a100x2", "570.172.08", 0, None),
+    ],
+)
+def test_links(tmp_path: Path, machine: str, driver: str, links: int, pair: int | None) -> None:
+    box = Sandbox(tmp_path, machine, driver=driver)
+    status, topology = _read(box, "nvlink", "-s"), _read(box, "topo", "-m")
+    assert (status["links"], status["links_active"], topology["nvlinks_per_pair"]) == (links, links, pair)
+    assert status["nvlink"] == ("supported" if links else "unsupported")
+    assert [gpu["uuid"] for gpu in status["gpus"]] == [fact["uuid"] for fact in _facts(box)]
+
+
+def test_affinity_is_that_of_nvml(tmp_path: Path) -> None:
+    box = Sandbox(tmp_path, "hgx-h100")
+    code = "result = [[n for n in range(256) if nvmlDeviceGetCpuAffinity(gpu(i), 4)[n // 64] >> n % 64 & 1] "
+    cpus = box.nvml(f"{code}for i in range(8)]")
+    rows = _read(box, "topo", "-m")["rows"]
+    assert [_numbers(row["cpu_affinity"]) for row in rows] == cpus
+    assert {row["numa"] for row in rows} == {"0", "1"}
+
+
+def _numbers(text: str) -> list[int]:
+    spans = [[int(word) for word in part.split("-")] for part in text.split(",")]
+    return [number for span in spans for number in range(span[0], span[-1] + 1)]
+
+
+def test_a_link_that_is_down(tmp_path: Path) -> None:
+    box = Sandbox(tmp_path, "v100x4")
+    with edit(box.state_path) as state:
+        state.links.append({"gpu": "0", "id": "3", "down": "1", "replay": "5", "recovery": "1", "crc": "7"})
+    status, topology = _read(box, "nvlink", "-s"), _read(box, "topo", "-m")
+    assert [row["speed_gb_s"] is None for row in status["gpus"][0]["links"]] == [n == 3 for n in range(6)]
+    assert status["error"] is True
+    assert topology["rows"][0]["links"] == {"GPU0": "X", "GPU1": "NV1", "GPU2": "NV2", "GPU3": "NV2"}
+    assert box.smi("nvlink", "-e", "-i", "0", "-l", "3").stdout.splitlines()[1:] == [
+        "\t Link 3: Replay Errors: 5",
+        "\t Link 3: Recovery Errors: 1",
+        "\t Link 3: CRC Errors: 7",
+        "",
+    ]
+    assert "\t Link 3: <inactive>" in box.smi("nvlink", "-p", "-i", "0").stdout.splitlines()
+
+
+def test_no_links_in_mig_mode(tmp_path: Path) -> None:
+    box = Sandbox(tmp_path, "hgx-h100")
+    assert box.smi("-i", "0", "-mig", "1").returncode == 0
+    gpus = _read(box, "nvlink", "-s")["gpus"]
+    assert [gpu["reason"] for gpu in gpus] == ["MIG mode"] + [None] * 7
+
+
+@pytest.mark.parametrize(("letters", "cells"), [("r", ["OK", "CNS"]), ("n", ["NS", "NS"]), ("rn", ["NS", "CNS"])])
+def test_peer_to_peer(tmp_path: Path, letters: str, cells: list[str]) -> None:
+    box = Sandbox(tmp_path, "h100x8")
+    rows = [line.split("\t") for line in box.smi("topo", "-p2p", letters).stdout.splitlines()[1:9]]
+    assert [row[0] for row in rows] == [f" GPU{n}" for n in range(8)]
+    assert [rows[0][2], rows[0][8]] == cells
+
+
+@pytest.mark.parametrize(
+    ("machine", "driver", "wanted", "unwanted"),
+    [
+        ("v100x4", "570.172.08", ["Single Bit", "GPU Shutdown Temp"], ["SRAM Correctable", "T.Limit Temp Spec"]),
+        ("t4x1", "570.172.08", ["SRAM Correctable", "SRAM Uncorrectable", "DRAM Correctable"], ["SEC-DED"]),
+        ("a100x1", "570.172.08", ["SRAM Uncorrectable SEC-DED", "Voltage"], ["PDI", "EDPp"]),
+        ("a100x1", "580.95.05", ["PDI", "Display Attached"], ["Voltage", "EDPp", "KMD Version"]),
+        ("h100x1", "595.71.05", ["EDPp", "GPU Shutdown T.Limit Temp", "Partition Assigned"], ["KMD Version"]),
+        ("h100x1", "610.43.02", ["KMD Version", "GPU Ceiling Power Limit", "Time Run"], ["GPU Shutdown Temp"]),
+    ],
+)
+def test_rows_of_a_board_and_a_branch(
+    tmp_path: Path, machine: str, driver: str, wanted: list[str], unwanted: list[str]
+) -> None:
+    text = Sandbox(tmp_path, machine, driver=driver).smi("-q").stdout
+    assert [word for word in wanted if word not in text] + [word for word in unwanted if word in text] == []
+
+
+@pytest.mark.parametrize(
+    ("driver", "column", "rule"),
+    [("570.172.08", 42, "|"), ("580.95.05", 42, "+"), ("580.173.02", 55, "+"), ("610.43.02", 55, "+")],
+)
+def test_widths_of_a_branch(tmp_path: Path, driver: str, column: int, rule: str) -> None:
+    box = Sandbox(tmp_path, "a100x1", driver=driver)
+    assert {line.index(" : ") + 1 for line in box.smi("-q").stdout.splitlines() if "UUID  " in line} == {column}
+    table = box.smi().stdout.splitlines()
+    assert {len(line) for line in table[1:] if line} == {91}
+    assert table[3][0] == rule

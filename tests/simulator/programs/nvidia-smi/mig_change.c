@@ -5,16 +5,20 @@
 
 #include <string.h>
 
-/* A word such as 9, 3g.20gb, 19:2 or 3g.20gb:4. */
+/* A word such as 9, 3g.20gb, MIG 3g.20gb, 19:2 or 3g.20gb:4. */
 struct wish {
     char word[64]; /* as given, without the start */
     int start;     /* -1: the driver's choice */
 };
 
+/* A name may have a blank in it (MIG 3g.20gb): only commas part the words, and blanks around one do not count. */
 static int parse_wish(struct wish *wish, const char *word)
 {
+    word += strspn(word, " ");
     if (copy_text(wish->word, sizeof wish->word, word))
         return -1;
+    for (size_t length = strlen(wish->word); length && wish->word[length - 1] == ' ';)
+        wish->word[--length] = 0;
     char *mark = strchr(wish->word, ':'), *end;
     wish->start = -1;
     if (!mark)
@@ -120,7 +124,7 @@ int mig_create_gis(const struct mig_request *request)
             continue;
         if (copy_text(words, sizeof words, request->profiles))
             return end_with("create", "GPU instances", NVML_ERROR_INVALID_ARGUMENT);
-        for (char *word = strtok_r(words, ", ", &cursor); word; word = strtok_r(0, ", ", &cursor)) {
+        for (char *word = strtok_r(words, ",", &cursor); word; word = strtok_r(0, ",", &cursor)) {
             if (parse_wish(&wish, word))
                 return end_with("create", "GPU instances", NVML_ERROR_INVALID_ARGUMENT);
             int failed = create_one_gi(request->gpus.gpu[i], request->gpus.index[i], &wish, request->compute);
@@ -139,7 +143,7 @@ static int create_cis_in(const struct gi *gi, unsigned gpu, const char *profiles
         return create_one_ci(gi->handle, gpu, gi->info.id, &wish);
     if (copy_text(words, sizeof words, profiles))
         return end_with("create", "compute instances", NVML_ERROR_INVALID_ARGUMENT);
-    for (char *word = strtok_r(words, ", ", &cursor); word; word = strtok_r(0, ", ", &cursor)) {
+    for (char *word = strtok_r(words, ",", &cursor); word; word = strtok_r(0, ",", &cursor)) {
         if (parse_wish(&wish, word))
             return end_with("create", "compute instances", NVML_ERROR_INVALID_ARGUMENT);
         int failed = create_one_ci(gi->handle, gpu, gi->info.id, &wish);
