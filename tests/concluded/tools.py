@@ -206,6 +206,10 @@ def _runtimes(found: Found, case: Case) -> Found:
     return {key: list(found[key]) for key in ("handlers", "runtimes") if key in found}
 
 
+def _container_log(found: Found, case: Case) -> Found:
+    return {"error": found.get("event")}
+
+
 def _docker_info(found: Found, case: Case) -> Found:
     return {"cut_before": "CDI spec directories" if found["cdi_spec_dirs"] is None else None}
 
@@ -272,6 +276,8 @@ VIEWS: dict[str, View] = {
     "cdi_list": _cdi_list,
     "containerd_config": _containerd,
     "docker_info": _docker_info,
+    "container_log": _container_log,
+    "container_command": _container_log,
     "device_plugin_folder": _folder,
     "dcgm_discovery": _discovery,
     "dcgm_diag": _diag,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .documents import parse_json, rows_of, texts_of
+from .documents import parse_json, rows_of, table_of, texts_of
 
 DEVICE = re.compile(r"^\s*(\w{1,20}): (\S+/\S+=\S+)$")
 NVIDIA = "nvidia"
@@ -24,10 +24,17 @@ def read_docker_info(text: str) -> dict[str, Any]:
     later); ``warnings``. None where the text does not tell: an old engine, or a text that was cut. ``errors``:
     sentences in place of an answer (the engine does not run, or may not be asked).
     """
-    if text.lstrip().startswith("{"):
+    if text.lstrip().startswith(("{", "[")):
         parsed = parse_json(text.strip())
-        return _from_json(parsed.table, parsed.error)
+        return _from_json(_whole(parsed.document), parsed.error)
     return _from_text(text)
+
+
+def _whole(document: Any) -> Mapping[str, Any]:
+    """The document, also where --format asked for one of its lists only."""
+    if isinstance(document, list):
+        return {"DiscoveredDevices": document} if rows_of(document) else {"CDISpecDirs": document}
+    return table_of(document)
 
 
 def _result(**told: Any) -> dict[str, Any]:

@@ -8,7 +8,8 @@ Private to this collection. A new fact is one row in FACTS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,6 +153,21 @@ WHOLE = {
     "fabric": ("fabric", "Fabric"),
 }
 POWER_ELEMENTS = (*POWER, *POWER_TEXT)
+EVENT_GROUPS = (
+    "clocks_event_reasons",
+    "clocks_throttle_reasons",
+    "Clocks Event Reasons",
+    "Clocks Throttle Reasons",
+)
+EVENT_PREFIX = re.compile(r"clocks_(?:event|throttle)_reason_")
+# Words of -q that gpu_info, like NVML and the XML, has otherwise.
+EVENT_NAMES = {
+    "idle": "gpu_idle",
+    "applications_clocks_setting": "applications_clocks",
+    "hw_power_brake_slowdown": "hw_power_brake",
+    "display_clock_setting": "display_clocks",
+    "display_clocks_setting": "display_clocks",
+}
 ZERO_UUID = "00000000-0000-0000-0000-000000000000"
 
 
@@ -165,6 +181,7 @@ def gpu_row(gpu: Branch, *, address: str | None, xml: bool) -> dict[str, Any]:
     ``restricted``: whether an unlicensed GPU is slowed down already (None: not said); ``license_expiry`` as printed.
     ``power_element``: name of the group of power readings. ``multi_node``: whether the fabric's cluster UUID is set
     (None: no fabric). ``health``: parts of the fabric's health.
+    ``event_reasons``: why clocks are lower than they could be (``idle``, ``sw_power_cap`` ...), None where not told.
     """
     values: dict[str, Any] = {}
     unknown: dict[str, str] = {}
@@ -185,6 +202,7 @@ def gpu_row(gpu: Branch, *, address: str | None, xml: bool) -> dict[str, Any]:
         "power_element": next((n for n in POWER_ELEMENTS if gpu.at(n) is not None), None),
         "multi_node": None if values["cluster_uuid"] is None else values["cluster_uuid"] != ZERO_UUID,
         "health": _health(gpu),
+        "event_reasons": _event_reasons(gpu),
         "mig_devices": _mig_devices(gpu),
         "processes": _processes(gpu),
         "unknown": unknown,
@@ -207,6 +225,27 @@ def _health(gpu: Branch) -> dict[str, str | None]:
     found = gpu.at("fabric/health")
     parts = () if found is None else found.children
     return {part.name.lower().replace(" ", "_"): told(part.text) for part in parts}
+
+
+def _event_reasons(gpu: Branch) -> list[str] | None:
+    """The reasons that are active; called throttle reasons before 535."""
+    groups = (gpu.at(name) for name in EVENT_GROUPS)
+    found = next((group for group in groups if group is not None), None)
+    if found is None or not found.children:
+        return None
+    return [_reason(branch.name) for branch in _below_all(found) if (branch.text or "").strip().lower() == "active"]
+
+
+def _below_all(branch: Branch) -> Iterator[Branch]:
+    for child in branch.children:
+        yield child
+        yield from child.children
+
+
+def _reason(name: str) -> str:
+    """``SW Power Cap`` and ``clocks_event_reason_sw_power_cap`` are one."""
+    word = EVENT_PREFIX.sub("", name.lower().replace(" ", "_"))
+    return EVENT_NAMES.get(word, word)
 
 
 def _mig_devices(gpu: Branch) -> list[dict[str, Any]]:
