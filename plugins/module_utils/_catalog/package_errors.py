@@ -194,7 +194,7 @@ APT_ERRORS = (
     PackageError("no_candidate", rf"{E}.*?(?P<package>[a-z0-9]+[-.+0-9]{NAME}).*?{NO_CANDIDATE}.*", APT, "2026-11-30"),
     PackageError("dpkg_interrupted", rf"{E}.*\bdpkg --configure -a\b.*", APT, "2026-11-30"),
     PackageError("no_space", f"^.*{NO_SPACE}.*", APT, "2026-11-30"),
-    PackageError("clock_wrong", rf"^.*(?P<url>{URL})\S* (?:is not valid yet|is expired).*", APT, "2026-11-30"),
+    PackageError("clock_wrong", rf"^.*?(?P<url>{URL})\S* (?:is not valid yet|is expired).*", APT, "2026-11-30"),
     PackageError(
         "no_release_file", rf"{E}.*?(?P<url>{URL}) .*Release{QUOTE}.* Release(?: file|-Datei)?\b.*", APT, "2026-11-30"
     ),

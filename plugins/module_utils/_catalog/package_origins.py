@@ -26,9 +26,8 @@ class VersionOrigin:
 
 UBUNTU, CUDA_REPOSITORY, DEBIAN = "ubuntu", "cuda_repo", "debian"
 
-# The first row that fits counts: Ubuntu's own versions have the release behind the 0ubuntu.
+# The first row that fits counts.
 VERSION_ORIGINS = (
-    VersionOrigin(r"-\d+ubuntu[\d.]*0\.\d\d\.\d\d", UBUNTU, INDEX, "2026-11-30"),
     VersionOrigin(r"\d+pop\d+", "pop_os", "github.com/NVIDIA/nvidia-docker#1170", "2020-01-31"),
     VersionOrigin(r"lambda", "lambda_stack", INDEX, "2026-11-30"),
     VersionOrigin(r"[~+](?:deb|bpo)\d+", DEBIAN, INDEX, "2026-11-30"),

@@ -16,6 +16,8 @@ import pytest
 from concluded import host, tools
 from concluded.comparing import Case, agrees, read_cases
 
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.package_errors import APT_ERRORS, DNF_ERRORS
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.kernel_log import MESSAGES
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.sources import SOURCES, read_output
 
 OWN = Path(__file__).parents[1] / "fixtures" / "outputs"
@@ -57,6 +59,15 @@ def test_every_kind_has_a_text_of_our_own():
     sources = [case.source for case in read_cases(OWN).values()]
     read = {next(s.kind for s in SOURCES if re.search(s.pattern, source)) for source in sources}
     assert {s.kind for s in SOURCES} - read == set()
+
+
+def test_every_message_of_a_log_and_error_of_a_package_manager_has_a_text_of_our_own():
+    found = [read_output(case.source, case.text) for case in read_cases(OWN).values()]
+    events = {event["event"] for f in found for event in f.get("events", ()) if isinstance(event, dict)}
+    refused = [f for f in found if f["kind"] in ("apt_error", "dnf_error")]
+    errors = {error["error"] for f in refused for error in (f, *f.get("errors", ()))}
+    assert {message.event for message in MESSAGES} - events == set()
+    assert {row.error for row in (*APT_ERRORS, *DNF_ERRORS)} - errors == set()
 
 
 def test_every_text_of_our_own_is_listed():
