@@ -89,10 +89,10 @@ class Cluster:
             params["content_type"] = MERGE_PATCH
         try:
             answer = self._client.request(method, path, body=body, serialize=False, _request_timeout=timeout, **params)
+            return answer.data.decode("utf-8", "replace")  # read only now: it may end in the middle
         except REQUEST_ERRORS as error:
             status = int(getattr(error, "status", 0) or 0)
             raise ClusterError(f"{method} {path}: {_reason(error)}", status) from error
-        return answer.data.decode("utf-8", "replace")
 
 
 def _connect(module: AnsibleK8SModule) -> Any:

@@ -27,9 +27,9 @@ GROUPS = ("900:h100x8", "60:a100x2,mig=all-balanced", "40:t4x1")
 FAULTS = (
     "unavailable:count=3",
     "gone:verb=patch,count=2",
-    "lost:verb=patch,resource=nodes,count=2",
+    "lost:verb=patch,resource=nodes,skip=5,count=2",
     "cut:verb=list,resource=nodes,count=1",
-    "conflict:verb=patch,resource=nodes,count=2",
+    "conflict:verb=patch,resource=nodes,skip=10,count=2",
     "throttle:probability=0.01,seconds=1",
     "error:probability=0.01",
     "gone:probability=0.005",

@@ -16,6 +16,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._kubernetes import Clust
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.patience import WAITS
 
 NODES = (200, {"items": [{"metadata": {"name": "a"}}]}, {})
+CUT = (200, NODES[1], {"Cut": "in the middle"})
 BUSY = (500, {"message": "etcdserver: request timed out"}, {})
 HANG_UP = (0, {}, {})
 # One answer for all that the client asks for at its start: version and groups.
@@ -35,6 +36,13 @@ class Answers(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         text = json.dumps(answer).encode()
+        if "Cut" in headers:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text[:10])
+            self.close_connection = True
+            return
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(text))}.items():
             self.send_header(name, value)
@@ -110,6 +118,7 @@ def test_a_cluster_that_is_not_there_is_named_with_what_to_set(server):
         ([BUSY, NODES], [1]),
         ([BUSY, BUSY, BUSY, NODES], [1, 2, 4]),
         ([(503, {"message": "x"}, {}), NODES], [1]),
+        ([CUT, NODES], [1]),
         ([(429, {"message": "x"}, {}), NODES], [1]),
     ],
 )
