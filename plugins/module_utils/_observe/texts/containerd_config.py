@@ -54,7 +54,7 @@ def read_containerd_config(text: str, source: str = "") -> dict[str, Any]:
         "template": template,
         **_settings(document),
         "read_config_dump_instead": bool(document.get("imports")) and DUMP not in source,
-        "generated_file_will_be_overwritten": generated and not template,
+        "generated_file_will_be_overwritten": generated,
         "wrong_file_for_k3s": SYSTEM_FILE.search(source) is not None,
     }
 
