@@ -1,0 +1,156 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What node_labels and operand_rollout ask of a cluster, which here is a few objects in memory."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from ansible_collections.gpu.fleet.plugins.module_utils._kubernetes import ClusterError
+from ansible_collections.gpu.fleet.plugins.modules import node_labels, operand_rollout
+
+NODES = ("a", "b", "c")
+LOG = "nvidia.com/gpu.count=1\n"
+
+
+class Cluster:
+    """Lists, patches and logs of three nodes with one pod each; `refused` and `broken` make some of it fail."""
+
+    def __init__(self):
+        self.asked = []
+        self.labels = {name: {"l": "true"} for name in NODES}
+        self.refused = {}
+        self.broken = []
+        self.logs = dict.fromkeys(NODES, LOG)
+
+    def list(self, kind, *, selector=""):
+        self.asked.append(f"list {kind}")
+        if self.broken and self.broken.pop(0):
+            raise ClusterError(f"GET {kind}: 503 gone", 503)
+        if kind == "DaemonSet":
+            spec = {"template": {"spec": {"nodeSelector": {"l": "true"}}}}
+            return [{"metadata": {"name": "d", "namespace": "n"}, "spec": spec}]
+        return [{"metadata": {"name": name, "labels": self.labels[name]}} for name in NODES]
+
+    def get(self, path, query=None):
+        self.asked.append("list Pod")
+        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        pods = [{"metadata": {"name": f"pod-{n}"}, "spec": {"nodeName": n}, "status": ready} for n in NODES]
+        return {"items": pods}
+
+    def text(self, path, query=None, *, timeout=30.0):
+        name = path.split("/")[-2].removeprefix("pod-")
+        self.asked.append(f"log {name}")
+        return self.logs[name]
+
+    def patch(self, path, body):
+        name = path.rpartition("/")[2]
+        self.asked.append(f"patch {name}")
+        if name in self.refused:
+            raise ClusterError(f"PATCH {path}: {self.refused[name]} no", self.refused[name])
+        self.labels[name] = {**self.labels[name], **body["metadata"]["labels"]}
+
+
+def rollout(cluster, *, proof="labels"):
+    expected = [{"node": n, "labels": {"nvidia.com/gpu.count": "1"}, "resources": {}, "gpus": []} for n in NODES]
+    return operand_rollout.Rollout(cluster, {"name": "d", "namespace": "n", "expected": expected, "proof": proof})
+
+
+def module(*, timeout=30, check_mode=False):
+    return SimpleNamespace(params={"timeout": timeout, "poll": 0}, check_mode=check_mode)
+
+
+def states(rows):
+    return {row.node: row.state for row in rows}
+
+
+def test_a_pod_that_has_proved_itself_is_not_asked_again():
+    cluster = Cluster()
+    cluster.logs["b"] = ""
+    watched = rollout(cluster)
+    assert states(watched.look()[0]) == {"a": "ready", "b": "not_ready", "c": "ready"}
+    cluster.asked.clear()
+    cluster.logs["b"] = LOG
+    assert states(watched.look()[0]) == dict.fromkeys(NODES, "ready")
+    assert cluster.asked == ["list DaemonSet", "list Pod", "list Node", "log b"]
+
+
+def test_without_a_proof_by_pods_no_pod_is_asked():
+    cluster = Cluster()
+    rollout(cluster, proof="allocatable").look()
+    assert cluster.asked == ["list DaemonSet", "list Pod", "list Node"]
+
+
+def test_when_the_time_is_over_pods_are_not_asked_any_more():
+    cluster = Cluster()
+    watched = rollout(cluster)
+    watched.deadline = 0.0
+    rows, _pace = watched.look()
+    assert {row.reason for row in rows} == {"the time was over before its pod could be asked for a proof"}
+    assert not [asked for asked in cluster.asked if asked.startswith("log")]
+
+
+def test_a_look_that_fails_later_is_repeated():
+    cluster = Cluster()
+    cluster.logs["b"] = ""
+    watched = rollout(cluster)
+    cluster.broken = [False, False, True, True]
+
+    def text(path, query=None, *, timeout=30.0):
+        return LOG if not cluster.broken else ""
+
+    cluster.text = text
+    rows, _waited = operand_rollout.wait(module(), watched)
+    assert states(rows) == dict.fromkeys(NODES, "ready")
+
+
+def test_a_first_look_that_fails_is_told():
+    cluster = Cluster()
+    cluster.broken = [True]
+    with pytest.raises(ClusterError, match="503"):
+        operand_rollout.wait(module(), rollout(cluster))
+
+
+def labels(cluster):
+    gpu = {"index": 0, "uuid": "GPU-0", "name": "X", "mig": {"capable": False, "enabled": False, "devices": []}}
+    facts = {"gpus": [gpu], "driver": {}, "machine": "x"}
+    rows = [{"name": n, "node": n, "names": [], "addresses": [], "state": "ready", "facts": facts} for n in NODES]
+    return node_labels.Labels(cluster, {"hosts": rows, "mig_strategy": "none"})
+
+
+def patched(cluster):
+    return [asked for asked in cluster.asked if asked.startswith("patch")]
+
+
+def test_every_node_is_patched_once_and_never_again():
+    cluster = Cluster()
+    assert "msg" not in labels(cluster).bring_about(check_mode=False)
+    assert patched(cluster) == ["patch a", "patch b", "patch c"]
+    again = labels(cluster).bring_about(check_mode=False)
+    assert (again["changed"], len(patched(cluster))) == (False, 3)
+
+
+@pytest.mark.parametrize("status", [403, 404, 422])
+def test_a_node_that_is_refused_does_not_keep_the_others_from_their_labels(status):
+    cluster = Cluster()
+    cluster.refused = {"b": status}
+    result = labels(cluster).bring_about(check_mode=False)
+    assert result["msg"] == f"PATCH /api/v1/nodes/b: {status} no"
+    assert patched(cluster) == ["patch a", "patch b", "patch c"]
+
+
+def test_an_api_server_that_fails_ends_it():
+    cluster = Cluster()
+    cluster.refused = {"a": 500}
+    with pytest.raises(ClusterError):
+        labels(cluster).bring_about(check_mode=False)
+    assert patched(cluster) == ["patch a"]
+
+
+def test_check_mode_patches_nothing():
+    cluster = Cluster()
+    assert labels(cluster).bring_about(check_mode=True)["changed"]
+    assert patched(cluster) == []
