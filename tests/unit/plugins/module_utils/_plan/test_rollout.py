@@ -99,6 +99,15 @@ def test_a_node_that_is_selected_counts_though_nobody_expected_it():
     assert row.state == "not_ready"
 
 
+def test_every_node_is_judged_by_its_own_pod():
+    other = node()
+    other["metadata"]["name"] = "m"
+    rows = rollout.judge(
+        daemonset(), pods=[pod(), pod(node_name="m", ready="False")], nodes=[node(), other], expected=[]
+    )
+    assert {row.node: row.state for row in rows} == {"m": "not_ready", "n": "ready"}
+
+
 # allocatable, predicted -> reason
 ALLOCATABLE = {
     "equal": ({"cpu": "8", "nvidia.com/gpu": "2"}, {"nvidia.com/gpu": 2}, ""),
