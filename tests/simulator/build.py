@@ -42,6 +42,7 @@ LAZY = ("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files
 def artifact_dir() -> Path:
     """The cached build: `lib/`, `bin/`, and `nvml/` with the NVML of each driver branch. `lib/` has the newest one.
 
+    `simulated.txt` names the functions that do more than to answer NOT_SUPPORTED, `functions.txt` those that can fail.
     It is made anew when a source file, a model or the symbol list changes.
     """
     names = ("build.py", "c_table.py", "health.py", "mig_geometry.py", "model.py", "nvml", "programs", "shim")
@@ -89,7 +90,9 @@ def kernel_module(module: Path, release: str) -> None:
 def _build_nvml(work: Path, out: Path) -> None:
     objects = _compile([*_sources("nvml"), work / "model_table.c"], work)
     _link(objects, work / "first.so", "-shared")
-    (work / "stubs.c").write_text(stub_table(wanted_symbols(), defined_symbols(work / "first.so")))
+    simulated = defined_symbols(work / "first.so")
+    (out / "simulated.txt").write_text("".join(f"{name}\n" for name in sorted(simulated & set(wanted_symbols()))))
+    (work / "stubs.c").write_text(stub_table(wanted_symbols(), simulated))
     objects += _compile([work / "stubs.c"], work)
     _link_nvml(objects, out / "lib" / NVML)
     for branch in _boundaries():

@@ -207,14 +207,20 @@ EXPORT nvmlReturn_t nvmlDeviceGetGspFirmwareMode(nvmlDevice_t device, unsigned *
     return call_end(&c, NVML_SUCCESS);
 }
 
+/* Named after the board: 692-2G506-0200-002 has G506.0200.00.04. */
 EXPORT nvmlReturn_t nvmlDeviceGetInforomImageVersion(nvmlDevice_t device, char *version, unsigned length)
 {
     struct call c;
+    char text[32];
     if (!call_on(&c, "nvmlDeviceGetInforomImageVersion", device, HANDLE_GPU))
         return c.code;
     if (health_or(c.gpu, HEALTH_inforom_corrupted, 0))
         return call_end(&c, NVML_ERROR_CORRUPTED_INFOROM);
-    return put_text(&c, version, length, "G506.0200.00.04");
+    const char *number = c.gpu->model->part_number;
+    if (strlen(number) < 14)
+        return call_end(&c, NVML_ERROR_NOT_SUPPORTED);
+    snprintf(text, sizeof text, "%.4s.%.4s.00.04", number + 5, number + 10);
+    return put_text(&c, version, length, text);
 }
 
 /* OEM, ECC and power object, the versions of A100 boards. */
