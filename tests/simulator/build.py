@@ -39,6 +39,7 @@ MODULE_INFORMATION = '#define INFORMATION __attribute__((section(".modinfo"), us
 LAZY = ("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files", "-Wl,-z,lazy")
 
 
+@cache
 def artifact_dir() -> Path:
     """The cached build: `lib/`, `bin/`, and `nvml/` with the NVML of each driver branch. `lib/` has the newest one.
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from simulator.layout import machine_state
 from simulator.place import Place
 from simulator.state import State, edit, read
 from simulator.tree import make_tree
+from simulator.worker import NAMES, Worker, shared
 
 DRIVER = "570.172.08"
 SECONDS = 30
@@ -72,14 +72,12 @@ class Sandbox:
 
     def nvml(self, code: str) -> Any:
         """Runs Python statements that use pynvml's names and leave `result`; AssertionError when they raise."""
-        done = self.run(sys.executable, "-c", f"{_HEAD}{code}{_TAIL}")
-        if done.returncode:
-            raise AssertionError(done.stderr)
-        return json.loads(done.stdout.splitlines()[-1])
+        machine = {key: value for key, value in self.environment.items() if key.startswith("GPU_FLEET_")}
+        return shared(self.environment["LD_LIBRARY_PATH"]).ask(code=code, machine=machine)
 
     def start(self, code: str) -> subprocess.Popen[str]:
         """As `nvml`, in a process that the caller ends: it prints `ready` and waits for its standard input to close."""
-        text = f"{_HEAD}{code}\nprint('ready', flush=True)\nsys.stdin.read()\n"
+        text = f"{NAMES}nvmlInit()\n{code}\nprint('ready', flush=True)\nsys.stdin.read()\n"
         pipe = subprocess.PIPE
         return subprocess.Popen([sys.executable, "-c", text], env=self._all(), stdin=pipe, stdout=pipe, text=True)
 
@@ -105,97 +103,25 @@ class Sandbox:
 
 
 class Session:
-    """One process that answers many questions: starting Python for each would take most of a test's time."""
+    """A process with an NVML session of its own; names stay from one question to the next."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        pipe = subprocess.PIPE
-        command = [sys.executable, "-c", f"{_HEAD}{_SERVE}"]
-        self._process = subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True)
+        self._worker = Worker(environment)
+        self.ask("")
 
     def __enter__(self) -> Session:
         return self
 
     def __exit__(self, *_details: object) -> None:
-        self._process.communicate(timeout=SECONDS)
+        self._worker.close()
 
     def ask(self, code: str) -> Any:
-        """Runs statements that may leave `result`; names stay from one to the next. AssertionError when they raise."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps(code), file=self._process.stdin, flush=True)
-        answer = json.loads(self._process.stdout.readline() or '{"error": "the process has ended"}')
-        if "error" in answer:
-            raise AssertionError(answer["error"])
-        return answer["result"]
+        """Runs statements that may leave `result`. AssertionError when they raise."""
+        return self._worker.ask(code=code)
 
     def value(self, expression: str) -> Any:
         """What the expression gives; for an NVMLError its code as `{"code": n}`."""
         return self.ask(f"result = value_of(lambda: {expression})")
-
-
-_HEAD = """
-import json, sys
-from pynvml import *
-
-def number(function, *arguments):
-    try:
-        function(*arguments)
-    except NVMLError as error:
-        return error.value
-    return 0
-
-def gpu(index=0):
-    return nvmlDeviceGetHandleByIndex(index)
-
-def make(profile, start=None, device=None):
-    device = device or gpu()
-    if start is None:
-        return nvmlDeviceCreateGpuInstance(device, profile)
-    sizes = {19: 1, 20: 1, 15: 2, 14: 2, 9: 4, 5: 4, 0: 8}
-    place = c_nvmlGpuInstancePlacement_t(start, sizes[profile])
-    return nvmlDeviceCreateGpuInstanceWithPlacement(device, profile, byref(place))
-
-def start_of(gi):
-    return nvmlGpuInstanceGetInfo(gi).placement.start
-
-def value_of(function):
-    try:
-        return function()
-    except NVMLError as error:
-        return {"code": error.value}
-
-def filled(function, structure, *arguments):
-    function(*arguments, byref(structure))
-    return structure
-
-def plain(answer):
-    if hasattr(answer, "_fields_"):
-        return {name: plain(getattr(answer, name)) for name, *_ in answer._fields_}
-    if hasattr(answer, "_length_"):
-        return [plain(item) for item in answer]
-    if isinstance(answer, (list, tuple)):
-        return [plain(item) for item in answer]
-    if isinstance(answer, dict):
-        return {key: plain(item) for key, item in answer.items()}
-    if isinstance(answer, bytes):
-        return answer.decode("utf-8", "replace")
-    return getattr(answer, "value", answer) if type(answer).__name__.startswith("c_") else answer
-
-nvmlInit()
-"""
-_SERVE = """
-import traceback
-names = globals()
-for line in sys.stdin:
-    try:
-        names["result"] = None
-        exec(json.loads(line), names)
-        answer = {"result": plain(names["result"])}
-    except Exception:
-        answer = {"error": traceback.format_exc()}
-    print(json.dumps(answer, default=str), flush=True)
-"""
-_TAIL = "\nprint(json.dumps(result, default=str))\n"
 
 
 def _text(value: int | str | None) -> str:

@@ -30,7 +30,7 @@ static void write_access(const char *folder, unsigned minor)
     char path[PATH + 16];
     mkdir(folder, geteuid() ? 0755 : 0555); /* without root, a folder of mode 555 could not be filled */
     snprintf(path, sizeof path, "%s/access", folder);
-    FILE *file = fopen(path, "w");
+    FILE *file = access(path, F_OK) ? fopen(path, "w") : 0;
     if (!file)
         return;
     fprintf(file, "DeviceFileMinor: %u\nDeviceFileMode: 292\nDeviceFileModify: 1\n", minor);

@@ -77,6 +77,7 @@ static nvmlReturn_t check_driver(struct state *state)
     if (version[0] && strcmp(version, state->driver))
         return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
     nodes_make(state);
+    capabilities_sync(state); /* a process may have been killed between the state and these files */
     return node_exists("nvidiactl") ? NVML_SUCCESS : NVML_ERROR_DRIVER_NOT_LOADED;
 }
 
