@@ -11,6 +11,7 @@ import sys
 from lab import proving
 from lab.fleet import bring_up
 from lab.lab import Lab
+from lab.suites import SUITES
 
 from . import collection, progress
 from .machine import CHECKOUT
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
 def in_lab(arguments: list[str] | None = None) -> Tally:
     """Runs pytest in a lab with the usual two hosts; `arguments` go to it."""
     with Lab.start() as lab:
-        bring_up(lab, proving.SPECS, cluster=True)
+        bring_up(lab, proving.SPECS, cluster=True, also=SUITES)
         return pytest(lab, arguments or ["tests/integration"])
 
 

@@ -38,6 +38,8 @@ FOR_LAB = {
     "make": "make",
     "dpkg-architecture": "dpkg-dev",
     "modprobe": "kmod",
+    "rpmbuild": "rpm",
+    "createrepo_c": "createrepo-c",
 }
 FOR_LOCAL = {"gcc": "gcc", "nm": "binutils", "unshare": "util-linux", "mount": "mount"}
 HEADERS = {"/usr/include/stdio.h": "libc6-dev"}

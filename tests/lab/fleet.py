@@ -49,13 +49,17 @@ def hardware_summary(profile: str) -> str:
     return profiles.profile(profile).summary
 
 
-def bring_up(lab: Lab, specs: Sequence[HostSpec], *, cluster: bool) -> None:
-    """Serves the packages, boots the hosts side by side and waits until each has settled (and its node is Ready)."""
+def bring_up(lab: Lab, specs: Sequence[HostSpec], *, cluster: bool, also: Iterable[str] = ()) -> None:
+    """Serves the packages, boots the hosts side by side and waits until each has settled (and its node is Ready).
+
+    `also`: further suites, of which hosts will be added later.
+    """
     simulated = [spec.name for spec in specs if suites.SUITES[spec.suite].is_simulated]
     if cluster and simulated:
         raise machine.Unfit(f"Simulated systems ({', '.join(simulated)}) are no nodes of a cluster: add --no-cluster")
-    build([spec.suite for spec in specs], cluster=cluster)
-    serve_packages(lab)
+    used = {*also, *(spec.suite for spec in specs)}
+    build(used, cluster=cluster)
+    serve_packages(lab, used)
     if cluster:
         _cluster(lab, specs)
         return
@@ -69,7 +73,8 @@ def build(used: Iterable[str] = ("bookworm", "trixie"), *, cluster: bool) -> Non
     from lab.cluster import node, programs
     from lab.packages import repository
 
-    jobs: list[Callable[[], object]] = [lambda: rootfs.build_all(used), repository.artifact_dir]
+    folders = [suites.SUITES[name].folder for name in sorted(used)]
+    jobs: list[Callable[[], object]] = [lambda: rootfs.build_all(used), lambda: repository.parts(folders)]
     if cluster:
         jobs += [programs.build_all]
     with ThreadPoolExecutor(len(jobs)) as pool:
@@ -79,11 +84,11 @@ def build(used: Iterable[str] = ("bookworm", "trixie"), *, cluster: bool) -> Non
         node.layer()
 
 
-def serve_packages(lab: Lab) -> None:
-    """Offers the repositories in the lab, and names them in the inventory by the product's variables."""
+def serve_packages(lab: Lab, used: Iterable[str]) -> None:
+    """Offers the repositories for these suites, and names them in the inventory by the product's variables."""
     from lab.packages import repository, variables
 
-    lab.serve(repository.artifact_dir())
+    lab.serve(repository.parts(suites.SUITES[name].folder for name in sorted(used)))
     access.write_group_vars(lab, dict(variables.product_variables()))
 
 
@@ -97,8 +102,7 @@ def _equipment(spec: HostSpec) -> list[Callable[[Path], None]]:
 
     suite = suites.SUITES[spec.suite]
     steps: list[Callable[[Path], None]] = [lambda root: suites.disguise(root, suite)]
-    if suite.family != suites.EL:
-        steps.append(lambda root: sources.apt_sources(root, suite.base))
+    steps.append(lambda root: sources.give(root, suite.folder))
     if spec.profile:
         from simulator import hardware
 

@@ -115,10 +115,13 @@ class Lab:
         access.write_inventory(self)
         return host
 
-    def serve(self, folder: Path) -> None:
-        """Offers what `folder` holds at http://198.51.100.1/."""
-        for path in folder.iterdir():
-            (self.folder / "www" / path.name).symlink_to(path)
+    def serve(self, parts: Mapping[str, Path]) -> None:
+        """Offers folders and files at http://198.51.100.1/<path>; what is there already stays as it is."""
+        for name, path in parts.items():
+            target = self.folder / "www" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists():
+                target.symlink_to(path)
 
     def path(self, path: Path) -> Path:
         """Where this process finds a path of the lab's mount namespace (lab hosts' roots are mounted only there)."""

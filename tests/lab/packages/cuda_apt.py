@@ -13,7 +13,7 @@ from pathlib import Path
 from dev.progress import step
 from lab.packages import deb, driver, index, pool
 from lab.packages.distributions import ARCHITECTURE, Distribution
-from lab.packages.extras import packages as extra_packages
+from lab.packages.extras import deb_packages
 from lab.packages.keys import Key, key, sign
 from lab.packages.links import link
 from lab.packages.package import FILES, Package
@@ -33,7 +33,7 @@ def build(distributions: Sequence[Distribution], out: Path) -> None:
     with step(f"building the CUDA repositories for {family}"), tempfile.TemporaryDirectory() as scratch:
         debs = Path(scratch) / "pool"
         debs.mkdir()
-        pool.write_debs(_packages(family, Path(scratch) / "objects"), debs, Path(scratch))
+        pool.write_debs(_packages(distributions[0], Path(scratch) / "objects"), debs, Path(scratch))
         for distribution in distributions:
             folder = _repository(distribution, debs, out / CUDA, Path(scratch))
             for base in VARIANTS:
@@ -43,11 +43,10 @@ def build(distributions: Sequence[Distribution], out: Path) -> None:
         shutil.copyfile(key(signer).public, out / base / f"{key(signer).short_id}.pub")
 
 
-def _packages(family: str, objects: Path) -> Iterable[Package]:
-    packaging = packaging_of(family)
-    for release in DRIVERS:
-        yield from driver.packages(release, packaging, objects)
-    yield from extra_packages(packaging)
+def _packages(distribution: Distribution, objects: Path) -> Iterable[Package]:
+    for release in distribution.releases:
+        yield from driver.packages(release, packaging_of(distribution, release), objects)
+    yield from deb_packages()
 
 
 def _repository(distribution: Distribution, debs: Path, base: Path, scratch: Path) -> Path:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lab.packages.versions import DRIVERS, Driver
+
 ARCHITECTURE = "x86_64"
 
 
@@ -15,12 +17,19 @@ class Distribution:
     """`folder` below the CUDA repository; `suite`: the Debian whose programs and compiler its hosts really have.
 
     `kernel` is the release that its hosts pretend to run; empty: that of the newest headers in Debian's archive.
+    `first_branch`: the oldest driver branch that NVIDIA has for it.
     """
 
     folder: str
     family: str
     suite: str
     kernel: str = ""
+    first_branch: int = 0
+
+    @property
+    def releases(self) -> tuple[Driver, ...]:
+        """The driver releases that NVIDIA has for it."""
+        return tuple(release for release in DRIVERS if release.branch >= self.first_branch)
 
     @property
     def simulated(self) -> bool:
@@ -36,7 +45,7 @@ DISTRIBUTIONS = {
         Distribution("debian13", "debian", "trixie"),
         Distribution("ubuntu2404", "ubuntu", "bookworm", "6.8.0-149-generic"),
         Distribution("rhel9", "el", "bookworm", "5.14.0-687.51.1.el9_8.x86_64"),
-        Distribution("rhel10", "el", "trixie", "6.12.0-211.61.1.el10_2.x86_64"),
+        Distribution("rhel10", "el", "trixie", "6.12.0-211.61.1.el10_2.x86_64", first_branch=580),
     )
 }
 SUITES = tuple(dict.fromkeys(row.suite for row in DISTRIBUTIONS.values()))

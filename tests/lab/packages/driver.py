@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from lab.packages import package, simulated, stubs
@@ -23,14 +23,24 @@ DEB_RELATIONS = {
     "Conflicts": "conflicts",
     "Replaces": "replaces",
 }
+# Tag of an rpm spec -> of a row.
+RPM_RELATIONS = {
+    "Requires": "depends",
+    "Recommends": "recommends",
+    "Supplements": "supplements",
+    "Provides": "provides",
+    "Conflicts": "conflicts",
+    "Obsoletes": "replaces",
+}
 
 
 @dataclass(frozen=True)
 class Packaging:
     """How a family packages the driver: its rows, names of relations, library folder and architectures.
 
-    `revision` and `plain_revision` follow the driver's version, with and without the distribution's mark.
-    `tree_suffixes` are laid over a row's tree where such folders exist.
+    `revision` and `plain_revision` follow the driver's version, with and without the distribution's mark; `epoch`,
+    with its colon, comes before the first.
+    `tree_suffixes` are laid over a row's tree where such folders exist, `dkms_name` is that of the modules' source.
     """
 
     rows: tuple[Component, ...]
@@ -40,7 +50,8 @@ class Packaging:
     library_folder: str
     architectures: tuple[str, str]
     tree_suffixes: tuple[str, ...] = ()
-    tokens: Mapping[str, str] = field(default_factory=dict)
+    dkms_name: str = "nvidia"
+    epoch: str = ""
 
 
 def packages(driver: Driver, packaging: Packaging, objects: Path) -> list[package.Package]:
@@ -63,15 +74,15 @@ def describe(
         summary=fill(row.summary, driver, packaging),
         architecture=packaging.architectures[row.of_all],
         relations={
-            name: ", ".join(fill(item, driver, packaging) for item in getattr(row, attribute))
+            name: ", ".join(fill(item, driver, packaging) for item in row.relation(attribute))
             for name, attribute in packaging.relations.items()
         },
-        trees=trees(source, driver, packaging),
+        trees=tuple(tree for name in (source, *row.also) for tree in trees(name, driver, packaging)),
         tokens={
             "VERSION": driver.version,
             "BRANCH": str(driver.branch),
             "LICENSE": row.license,
-            **packaging.tokens,
+            "DKMS": packaging.dkms_name,
             **tokens,
         },
         files={
@@ -92,7 +103,8 @@ def trees(source: str, driver: Driver, packaging: Packaging) -> tuple[str, ...]:
 def fill(text: str, driver: Driver, packaging: Packaging) -> str:
     """Replaces the names in braces; see tables/component.py."""
     return text.format(
-        p=f"{driver.version}{packaging.revision}",
+        p=f"{packaging.epoch}{driver.version}{packaging.revision}",
+        e=f"{packaging.epoch}{driver.version}",
         n=f"{driver.version}{packaging.plain_revision}",
         v=driver.version,
         b=driver.branch,

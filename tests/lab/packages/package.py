@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab.packages.links import link
+
 FILES = Path(__file__).resolve().parent / "files"
 # Folders of a tree that hold scripts for the package manager, by format; they are no part of what is installed.
 SCRIPT_FOLDERS = ("DEBIAN", "RPM")
@@ -26,7 +28,8 @@ class Package:
     """A package to write: `relations` are fields of its format, such as Depends, or Requires.
 
     `trees` are folders below files/ laid over each other; `tokens` replaces @NAME@ in their names and contents.
-    `files` maps target path to source file, `folders` to a folder that is copied whole, `links` to the link's text.
+    `files` maps target path to source file, `links` to the link's text, `folders` to a folder that is taken whole: its
+    files are linked, not copied, and get the package's modes.
     """
 
     name: str
@@ -46,12 +49,12 @@ def lay(package: Package, root: Path) -> None:
     for tree in package.trees:
         _lay_tree(FILES / tree, root, package.tokens)
     for target, folder in package.folders.items():
-        shutil.copytree(folder, root / target, symlinks=True, dirs_exist_ok=True)
+        shutil.copytree(folder, root / target, symlinks=True, dirs_exist_ok=True, copy_function=link)
     for target, source in package.files.items():
         _place(source, root / target)
-    for link, text in package.links.items():
-        (root / link).parent.mkdir(parents=True, exist_ok=True)
-        (root / link).symlink_to(text)
+    for name, text in package.links.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).symlink_to(text)
     _modes(root)
 
 

@@ -1,43 +1,91 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The folder that the lab's HTTP server shows to hosts: NVIDIA's repositories and one of Debian for each suite."""
+"""What the lab's HTTP server shows to hosts: NVIDIA's repositories and those of the distributions."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 from dev.cache import artifact
 from lab.cluster import programs
-from lab.packages import cuda_apt, debian, toolkit
-from lab.packages.distributions import SUITES, of_family
+from lab.packages import cuda_apt, cuda_dnf, debian, el_base, toolkit, ubuntu_archive
+from lab.packages.distributions import DISTRIBUTIONS, Distribution, of_family
 from lab.packages.keys import KINDS, key
 from lab.packages.links import link
-from lab.packages.variables import SERVER, TOOLKIT
+from lab.packages.module_keys import module_key
+from lab.packages.variables import DEBIAN, EL, SERVER, TOOLKIT, UBUNTU
+from lab.rootfs import rootfs
 from simulator.build import artifact_dir as simulator_dir
 
 # Debian packages that the machine which builds the repositories needs.
-OUTER_PACKAGES = ("apt-utils", "binutils", "dpkg-dev", "gcc", "gnupg", "debian-archive-keyring")
+OUTER_PACKAGES = (
+    "apt-utils",
+    "binutils",
+    "createrepo-c",
+    "debian-archive-keyring",
+    "dpkg-dev",
+    "gcc",
+    "gnupg",
+    "openssl",
+    "rpm",
+    "util-linux",
+)
 HERE = Path(__file__).resolve().parent
+MOST_AT_ONCE = 4  # repositories that are built side by side
 
 
-def artifact_dir() -> Path:
-    """The whole folder; its parts are cached one by one, so that a change in one does not rebuild the others."""
-    makers: dict[str, Callable[[], Path]] = {"": cuda_apt_dir, TOOLKIT: toolkit_dir}
-    makers |= {f"debian/{suite}": partial(debian_dir, suite) for suite in SUITES}
-    with ThreadPoolExecutor(len(makers)) as pool:
-        pending = {name: pool.submit(make) for name, make in makers.items()}
-        parts = {name: part.result() for name, part in pending.items()}
-    return artifact("packages", [f"{name} {path}" for name, path in parts.items()], lambda out: _join(parts, out))
+def parts(folders: Iterable[str]) -> dict[str, Path]:
+    """What hosts of these distributions need: path below the server -> folder or file in the cache.
+
+    `folders` are names of the CUDA repository's. Every part is cached by itself; what no host needs is not built.
+    """
+    wanted = [DISTRIBUTIONS[folder] for folder in folders]
+    found: dict[str, Path] = {}
+    with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+        for done in [pool.submit(maker) for maker in _makers(wanted)]:
+            found |= done.result()
+    return found
+
+
+def _makers(wanted: Sequence[Distribution]) -> Iterator[Callable[[], dict[str, Path]]]:
+    yield lambda: {TOOLKIT: toolkit_dir()}
+    for family in dict.fromkeys(row.family for row in wanted if row.family != "el"):
+        names = [row.folder for row in wanted if row.family == family]
+        yield partial(_entries, partial(cuda_apt_dir, family), names)
+    for row in wanted:
+        if row.family == "debian":
+            yield partial(_part, f"{DEBIAN}/{row.suite}", partial(debian_dir, row.suite))
+        elif row.family == "ubuntu":
+            yield partial(_part, UBUNTU, partial(ubuntu_dir, row.folder))
+        else:
+            yield partial(_part, f"{EL}/{row.folder}", partial(el_dir, row.folder))
+            yield partial(_entries, partial(cuda_dnf_dir, row.folder), [row.folder])
+
+
+def _part(path: str, make: Callable[[], Path]) -> dict[str, Path]:
+    return {path: make()}
+
+
+def _entries(make: Callable[[], Path], names: Sequence[str]) -> dict[str, Path]:
+    """The folders of these distributions in a built CUDA repository, and the files beside them."""
+    entries = (entry for base in make().iterdir() for entry in base.iterdir())
+    return {f"{entry.parent.name}/{entry.name}": entry for entry in entries if entry.is_file() or entry.name in names}
 
 
 def build(out: Path) -> None:
-    """As `artifact_dir`, laid out in `out` (absent or empty)."""
-    shutil.copytree(artifact_dir(), out, copy_function=link, dirs_exist_ok=True)
+    """Everything for all distributions, laid out in `out` (absent or empty)."""
+    for path, source in parts(DISTRIBUTIONS).items():
+        target = out / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, copy_function=link)
+        else:
+            link(str(source), str(target))
 
 
 def key_fingerprint() -> str:
@@ -45,11 +93,10 @@ def key_fingerprint() -> str:
     return key("cuda").fingerprint
 
 
-def cuda_apt_dir() -> Path:
-    """cuda/<distro>/<arch>/ with the driver packages for Debian, and the same signed by other keys."""
-    return artifact(
-        "packages-cuda", [*_inputs(), simulator_dir()], lambda out: cuda_apt.build(of_family("debian"), out)
-    )
+def cuda_apt_dir(family: str) -> Path:
+    """cuda/<distro>/<arch>/ with the driver packages for the distributions of a family, also signed by other keys."""
+    inputs = [*_inputs(), family, simulator_dir()]
+    return artifact("packages-cuda", inputs, lambda out: cuda_apt.build(of_family(family), out))
 
 
 def toolkit_dir() -> Path:
@@ -63,11 +110,30 @@ def debian_dir(suite: str) -> Path:
     return artifact("packages-debian", inputs, lambda out: debian.build(suite, out))
 
 
+def ubuntu_dir(folder: str) -> Path:
+    """The stand-in for the archive of a simulated Ubuntu, by its folder in the CUDA repository."""
+    distribution = DISTRIBUTIONS[folder]
+    debs = debian_dir(distribution.suite)
+    inputs = [*_inputs(), f"{debs} {rootfs(distribution.suite)}", simulator_dir(), module_key("canonical").certificate]
+    return artifact("packages-ubuntu", inputs, lambda out: ubuntu_archive.build(distribution, debs, out))
+
+
+def el_dir(folder: str) -> Path:
+    """Stand-ins for the repositories of a simulated EL, by its folder in the CUDA repository."""
+    distribution = DISTRIBUTIONS[folder]
+    debs = debian_dir(distribution.suite)
+    inputs = [*_inputs(), f"{folder} {debs}"]
+    return artifact("packages-el", inputs, lambda out: el_base.build(distribution, debs, out))
+
+
+def cuda_dnf_dir(folder: str) -> Path:
+    """cuda/<distro>/<arch>/ with the driver packages for a simulated EL, also signed by another key."""
+    distribution = DISTRIBUTIONS[folder]
+    debs = debian_dir(distribution.suite)
+    inputs = [*_inputs(), f"{folder} {debs}", simulator_dir(), module_key("nvidia").certificate]
+    return artifact("packages-cuda", inputs, lambda out: cuda_dnf.build(distribution, debs, out))
+
+
 def _inputs() -> list[bytes | str | Path]:
     fingerprints = (key(kind).fingerprint for kind in KINDS)
     return [HERE / "files", HERE / "tables", *sorted(HERE.glob("*.py")), *fingerprints, SERVER]
-
-
-def _join(parts: dict[str, Path], out: Path) -> None:
-    for name, path in parts.items():
-        shutil.copytree(path, out / name, copy_function=link, dirs_exist_ok=True)

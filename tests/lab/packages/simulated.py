@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from simulator.build import artifact_dir, nvml_folder
@@ -12,7 +13,7 @@ from simulator.build import artifact_dir, nvml_folder
 
 def program(name: str) -> Path:
     """A program of the simulated driver. Raises FileNotFoundError when the simulator does not build it."""
-    path = artifact_dir() / "bin" / name
+    path = _build() / "bin" / name
     if not path.exists():
         raise FileNotFoundError(f"the simulator's build has no program {name!r}: expected {path}")
     return path
@@ -23,7 +24,18 @@ def library(soname: str, branch: int) -> Path | None:
 
     Its NVML has the functions of that driver branch.
     """
-    for folder in (nvml_folder(branch), artifact_dir() / "lib"):
+    for folder in (_nvml(branch), _build() / "lib"):
         if (folder / soname).exists():
             return folder / soname
     return None
+
+
+@cache
+def _build() -> Path:
+    """One build for all packages: to ask for it means to read all its sources."""
+    return artifact_dir()
+
+
+@cache
+def _nvml(branch: int) -> Path:
+    return nvml_folder(branch)

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from dev.progress import output, run, step
 from lab.cluster import programs
-from lab.packages import index, pool
+from lab.packages import dnf_index, index, pool
+from lab.packages.distributions import ARCHITECTURE
 from lab.packages.keys import key
 from lab.packages.package import Package
 from lab.packages.stubs import shared_object
-from lab.packages.tables.libraries import MULTIARCH
+from lab.packages.tables.libraries import LIB64, MULTIARCH
 from lab.packages.variables import SERVER, TOOLKIT
 
 MODULE = "github.com/NVIDIA/nvidia-container-toolkit"
@@ -34,6 +35,16 @@ BASE_FILES = {
 BASE_PROGRAMS = ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime")
 DEB_ARCHITECTURE = "amd64"
 DEB_LIST = f"deb {SERVER}/{TOOLKIT}/stable/deb/$(ARCH) /\n#deb {SERVER}/{TOOLKIT}/experimental/deb/$(ARCH) /\n"
+# As NVIDIA's: the metadata is signed, the packages are not checked.
+RPM_REPOSITORY = f"""\
+[nvidia-container-toolkit]
+name=nvidia-container-toolkit
+baseurl={SERVER}/{TOOLKIT}/stable/rpm/$basearch
+repo_gpgcheck=1
+gpgcheck=0
+enabled=1
+gpgkey={SERVER}/{TOOLKIT}/gpgkey
+"""
 # The .cdi and .legacy runtimes are in a package (operator-extensions) that NVIDIA's repository does not have.
 
 
@@ -43,13 +54,18 @@ def build(out: Path) -> None:
     with step("building the container toolkit's repository"), tempfile.TemporaryDirectory() as scratch:
         folder = out / "stable/deb" / DEB_ARCHITECTURE
         folder.mkdir(parents=True)
-        pool.write_debs(packages(Path(scratch) / "objects"), folder, Path(scratch))
+        pool.write_debs(deb_packages(Path(scratch) / "objects"), folder, Path(scratch))
         index.write(folder, "NVIDIA", "NVIDIA container toolkit", signer)
+        folder = out / "stable/rpm" / ARCHITECTURE
+        folder.mkdir(parents=True)
+        pool.write_rpms(rpm_packages(Path(scratch) / "objects"), folder, Path(scratch), signer)
+        dnf_index.write(folder, signer)
     shutil.copyfile(signer.public, out / "gpgkey")
     (out / "stable/deb/nvidia-container-toolkit.list").write_text(DEB_LIST)
+    (out / "stable/rpm/nvidia-container-toolkit.repo").write_text(RPM_REPOSITORY)
 
 
-def packages(objects: Path) -> list[Package]:
+def deb_packages(objects: Path) -> list[Package]:
     """The packages of this release; stub libraries are compiled into `objects`."""
     objects.mkdir(parents=True, exist_ok=True)
     exact = f"(= {PACKAGE_VERSION})"
@@ -87,18 +103,65 @@ def packages(objects: Path) -> list[Package]:
     ]
 
 
+def rpm_packages(objects: Path) -> list[Package]:
+    """The same for dnf, as packaging/rpm of the module splits them: the units are configuration files there."""
+    units = {target: source for target, source in BASE_FILES.items() if target.endswith((".service", ".path", ".env"))}
+    placed = {target.replace(UNITS, "etc/systemd/system"): _module() / source for target, source in units.items()}
+    former = "nvidia-container-runtime <= 3.5.0-1, nvidia-container-runtime-hook <= 1.4.0-2"
+    exact, library = f"= {PACKAGE_VERSION}", shared_object("libnvidia-container.so.1", objects)
+    runtime = "nvidia-container-runtime"
+    return [
+        _package(
+            "nvidia-container-toolkit-base",
+            "NVIDIA Container Toolkit Base",
+            {"Obsoletes": former, "Provides": runtime, "Conflicts": "nvidia-container-toolkit <= 1.10.0-1"},
+            _programs(BASE_PROGRAMS) | placed,
+            architecture=ARCHITECTURE,
+        ),
+        _package(
+            "nvidia-container-toolkit",
+            "NVIDIA Container Toolkit",
+            {
+                "Requires": f"libnvidia-container-tools {exact}, nvidia-container-toolkit-base {exact}",
+                "Obsoletes": former,
+                "Provides": f"{runtime}, nvidia-container-runtime-hook",
+            },
+            _programs(("nvidia-container-runtime-hook",)),
+            architecture=ARCHITECTURE,
+        ),
+        _package(
+            "libnvidia-container-tools",
+            "NVIDIA container runtime library (command-line tools)",
+            {"Requires": f"libnvidia-container1(x86-64) >= {PACKAGE_VERSION}"},
+            {},
+            architecture=ARCHITECTURE,
+        ),
+        _package(
+            "libnvidia-container1",
+            "NVIDIA container runtime library",
+            {},
+            {f"{LIB64}/libnvidia-container.so.{VERSION}": library},
+            {f"{LIB64}/libnvidia-container.so.1": f"libnvidia-container.so.{VERSION}"},
+            architecture=ARCHITECTURE,
+        ),
+    ]
+
+
 def _package(
     name: str,
     summary: str,
     relations: dict[str, str],
     files: dict[str, Path],
     links: dict[str, str] | None = None,
+    *,
+    architecture: str = DEB_ARCHITECTURE,
 ) -> Package:
     return Package(
         name,
         PACKAGE_VERSION,
         summary,
-        relations=relations,
+        architecture,
+        relations,
         trees=(name,),
         tokens={"VERSION": VERSION},
         files=files,

@@ -9,6 +9,7 @@ from lab.packages.keys import key
 
 SERVER = "http://198.51.100.1"
 CUDA, TOOLKIT = "cuda", "libnvidia-container"
+DEBIAN, UBUNTU, EL = "debian", "ubuntu", "el"
 # The CUDA repositories after a change of keys: signed by the next one, and by one that has expired.
 CUDA_ROTATED, CUDA_EXPIRED = "cuda-rotated", "cuda-expired"
 

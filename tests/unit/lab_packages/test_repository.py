@@ -14,6 +14,7 @@ import pytest
 
 from lab.packages import deb, index, kernels, keys, sources
 from lab.packages.package import Package
+from lab.packages.variables import SERVER
 
 PACKAGE = Package(
     name="nvidia-kernel-support",
@@ -117,12 +118,14 @@ def test_source_leaves_only_the_labs_debian(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (root / "etc/apt/sources.list").write_text("deb http://mirror.example.org/debian trixie main\n")
     (folder / "0000debian.sources").write_text("Types: deb\n")
-    sources.write_source(root, "trixie")
+    sources.write_source(root, "debian", f"{SERVER}/debian/trixie", "./")
     assert [path.name for path in folder.iterdir()] == ["lab-debian.sources"]
     assert not (root / "etc/apt/sources.list").exists()
     text = (folder / "lab-debian.sources").read_text()
     assert "URIs: http://198.51.100.1/debian/trixie\nSuites: ./\n" in text
-    assert (root / sources.KEYRING).read_bytes() == keys.key("debian").public.read_bytes()
+    keyring = root / "usr/share/keyrings/lab-debian.asc"
+    assert f"Signed-By: /{keyring.relative_to(root)}\n" in text
+    assert keyring.read_bytes() == keys.key("debian").public.read_bytes()
 
 
 def test_recorded_kernel_is_installed_for_dpkg(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@
 """One row of the tables beside this file: a package that each driver release of some branches has.
 
 Texts of a row may hold {p}, the version of the packages; {v}, the driver's; {b}, its branch; {s}, the branch as part
-of a name where names have it (-580), else nothing; {n}, the version of packages without a mark of the distribution.
+of a name where names have it (-580), else nothing; {n}, the version of packages without a mark of the distribution;
+{e}, the driver's version after the epoch.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ FIRST, LAST = 0, 9999
 UNBRANCHED_FROM = 590
 # From here on there are no binary kernel modules (driver installation guide 620).
 OPEN_ONLY_FROM = 620
+# Flavour of the kernel modules, as names of packages end with it -> their licence.
+LICENSES = {"": "NVIDIA", "-open": "Dual MIT/GPL"}
 
 
 @dataclass(frozen=True)
 class Component:
     """One binary package. `since` and `until` bound the branches; files are found in files/<tree or name>.
 
-    `libraries` are rows of libraries.py that it holds (default: the row of its own name). `of_all` says that the same
-    file serves all machines.
+    `libraries` are rows of libraries.py that it holds (default: the row of its own name), `also` further trees.
+    `sole` are virtual packages of which a host has one: provided, and in conflict with others that provide them.
+    `of_all` says that the same file serves all machines.
     """
 
     name: str
@@ -35,15 +39,22 @@ class Component:
     provides: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
+    sole: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     version: str = "{p}"
     since: int = FIRST
     until: int = LAST
     tree: str = ""
+    also: tuple[str, ...] = ()
     license: str = ""
     firmware: bool = False
     of_all: bool = False
+
+    def relation(self, name: str) -> tuple[str, ...]:
+        """One of the relations by the name of its field, with what `sole` adds."""
+        own: tuple[str, ...] = getattr(self, name)
+        return (*own, *self.sole) if name in ("provides", "conflicts", "replaces") else own
 
     def in_branch(self, branch: int) -> bool:
         """Whether releases of `branch` have this package."""

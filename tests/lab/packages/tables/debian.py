@@ -27,6 +27,7 @@ def kernel(name: str, other: str, summary: str, terms: str, *, until: int = LAST
         provides=(f"{name}-any", "nvidia-kernel-{v}"),
         conflicts=(other,),
         tree="nvidia-dkms",
+        also=("nvidia-kernel-source",),
         license=terms,
         until=until,
     )
@@ -40,6 +41,7 @@ def cuda(*further: str, since: int = FIRST, until: int = LAST) -> Component:
         "driver components for CUDA",
         (*COMPUTE, *same(*further), modules),
         programs=("nvidia-smi",),
+        also=("nvidia-cuda-mps", "nvidia-debugdump"),
         since=since,
         until=until,
     )

@@ -16,12 +16,10 @@ SINCE = 580
 
 def pinning(name: str, what: str, tree: str) -> Component:
     """One such package."""
-    virtual = ("nvidia-driver-pinning",)
     return Component(
         f"nvidia-driver-pinning-{name}",
         f"apt preferences that keep the driver at {what}",
-        provides=virtual,
-        conflicts=virtual,
+        sole=("nvidia-driver-pinning",),
         tree=tree,
         since=SINCE,
         of_all=True,
