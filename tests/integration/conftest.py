@@ -17,8 +17,8 @@ from lab.watched import Calm, Watched, watch
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What uses the calm host comes last: it stays in the inventory, and the others speak of the fleet alone."""
-    items.sort(key=lambda item: "calm" in getattr(item, "fixturenames", ()))
+    """What uses a further host comes last, since the others speak of the fleet alone: the test bed's, then the calm."""
+    items.sort(key=lambda item: ("bed" in item.path.parts, "calm" in getattr(item, "fixturenames", ())))
 
 
 @pytest.fixture(scope="session")

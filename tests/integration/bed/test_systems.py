@@ -13,6 +13,7 @@ import pytest
 
 from lab import access, fleet
 from lab.asked import say
+from lab.faults import catalog, fault
 from lab.fleet import HostSpec
 from lab.host import Host
 from lab.lab import Lab
@@ -97,3 +98,9 @@ def test_package_manager(system: Host) -> None:
     status, text = say(system, f"{BUILD} && dnf --assumeyes install /root/rpm/RPMS/noarch/lab-sample-2-1.noarch.rpm")
     assert status != 0
     assert "nothing provides lab-nowhere" in text
+    fault.cause(system, catalog.named("held-lock"))
+    status, text = say(system, "rpm --erase lab-sample")
+    assert status != 0
+    assert "can't create transaction lock on /var/lib/rpm/.rpm.lock (Resource temporarily unavailable)" in text
+    assert catalog.heal_all(system) == ["held-lock"]
+    assert system.succeeds("rpm --erase lab-sample")

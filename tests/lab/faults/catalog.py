@@ -158,12 +158,11 @@ _ROWS = (
     ),
     Fault(
         "held-lock",
-        "another program holds dpkg's lock",
+        "another program holds the lock of dpkg or rpm",
         "apt-get install hello",
         system_faults.hold_lock,
         system_faults.release_lock,
         UNTIL_BOOT,
-        needs=(DPKG,),
     ),
     Fault(
         "engine-stopped",

@@ -9,10 +9,12 @@ from ..host import Host
 from .fault import Words
 
 HOLDER = "lab-held-lock.service"
-# Takes the locks as apt does (fcntl, lib/apt-pkg/contrib/fileutl.cc), under the name of the program that is met most.
+# Takes the locks as apt and rpm do (fcntl; lib/apt-pkg/contrib/fileutl.cc, lib/rpmlock.c), under the name of the program
+# that is met most.
 HOLD = """\
-import fcntl, time
-locks = [open(f"/var/lib/dpkg/{name}", "w") for name in ("lock-frontend", "lock")]
+import fcntl, os, time
+places = ("/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/lib/rpm/.rpm.lock")
+locks = [open(place, "w") for place in places if os.path.isdir(os.path.dirname(place))]
 for lock in locks:
     fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 open("/proc/self/comm", "w").write("unattended-upgr")
@@ -72,7 +74,7 @@ def mend_packages(host: Host, _words: Words) -> None:
 
 
 def hold_lock(host: Host, _words: Words) -> None:
-    options = ["--quiet", f"--unit={HOLDER}", "--description=Holds the locks of dpkg"]
+    options = ["--quiet", f"--unit={HOLDER}", "--description=Holds the locks of the package manager"]
     host.run(["systemd-run", *options, "python3", "-c", HOLD])
     host.shell("for n in $(seq 50); do grep -qs unattended-upgr /proc/[0-9]*/comm && exit 0; sleep 0.1; done; exit 1")
 
