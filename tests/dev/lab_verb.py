@@ -145,7 +145,7 @@ def break_host(options: argparse.Namespace) -> int:
 
     if options.fault is None:
         print("./dev lab break FAULT HOST [ARGUMENTS]")
-        _columns([(f"{' '.join((f.name, *f.arguments))}", f.summary) for f in catalog.FAULTS.values()])
+        _columns([(row.usage, row.summary) for row in catalog.FAULTS.values()])
         return 0
     wanted = catalog.named(options.fault)
     lab = _chosen(options)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from simulator import cli_damage, damage, driver, fabric_manager, firmware, kernel_modules, machine
+from simulator import cli_damage, damage, driver, fabric_manager, firmware, kernel_modules, machine, sxid
 from simulator.kernel_modules import Information, Refused
 from simulator.place import here
 from simulator.state import edit, read, render
@@ -40,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_damage.add_verbs(verbs)
     firmware.add_verbs(verbs, here())
     fabric_manager.add_verbs(verbs, here())
+    sxid.add_verbs(verbs, here())
     verbs.add_parser("status", help="print the state").set_defaults(run=_status)
     process = verbs.add_parser("process", help="add or remove a process that uses a GPU")
     process.add_argument("action", choices=("add", "remove"))

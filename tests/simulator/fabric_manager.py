@@ -31,6 +31,7 @@ CONFIGURATION = Path("/usr/share/nvidia/nvswitch/fabricmanager.cfg")
 NVLSM_PID = Path("/run/nvidia-fabricmanager/nvlsm.pid")
 PID = Path("/run/nvidia-fabricmanager/nv-fabricmanager.pid")
 NVLSM_LOG = Path("/var/log/nvlsm.log")
+LOG = Path("/var/log/fabricmanager.log")
 NVLINK5 = 7  # NVML_NVLINK_VERSION_5_0
 # healthMask of nvmlGpuFabricInfo_v3_t: bit pairs "false" for four conditions, "none" for wrong configurations.
 HEALTHY_MASK, HEALTHY = 0x1AA, 1
@@ -118,11 +119,16 @@ def configuration(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _sign, value in pairs}
 
 
-def _log(settings: Mapping[str, str], level: str, text: str) -> None:
-    name = settings.get("LOG_FILE_NAME", "/var/log/fabricmanager.log")
+def log_line(level: str, text: str) -> str:
+    """A line of the fabric manager's log, of now."""
     stamp = time.strftime("%b %d %Y %H:%M:%S")
-    with Path(name).open("a" if settings.get("LOG_APPEND_TO_LOG", "1") == "1" else "w") as log:
-        log.write(f"[{stamp}] [{level}] [tid {threading.get_native_id()}] {text}\n")
+    return f"[{stamp}] [{level}] [tid {threading.get_native_id()}] {text}\n"
+
+
+def _log(settings: Mapping[str, str], level: str, text: str) -> None:
+    path = Path(settings.get("LOG_FILE_NAME", str(LOG)))
+    with path.open("a" if settings.get("LOG_APPEND_TO_LOG", "1") == "1" else "w") as log:
+        log.write(log_line(level, text))
 
 
 def _runs(pid_file: Path) -> bool:

@@ -193,8 +193,12 @@ def test_throttle(loaded: Host) -> None:
     assert say(loaded, ask)[1].strip() == "Not Active"
 
 
-def test_nvlink_down(loaded: Host) -> None:
+def test_nvlink_down_and_sxid(loaded: Host) -> None:
     with_hardware(loaded, "hgx-h100")
     with broken(loaded, "nvlink-down", "3", "1"):
         assert re.search(r"Link 3: <inactive>", say(loaded, "nvidia-smi nvlink --status -i 1")[1])
+    with broken(loaded, "sxid", "20034", "2"):
+        assert "nvidia-nvswitch2: SXid (PCI:0000:c6:00.0): 20034, Fatal, Link 30 LTSSM Fault Up" in loaded.run(
+            ["dmesg"]
+        )
     assert re.search(r"Link 3: [0-9.]+ GB/s", say(loaded, "nvidia-smi nvlink --status -i 1")[1])

@@ -15,6 +15,7 @@ from .fault import DPKG, DRIVER, GPUS, KUBELET, UNTIL_BOOT, Fault, Need
 ENGINE = Need(
     "systemctl is-active containerd docker crio | grep -qx active", "no container engine runs there as a service"
 )
+NVSWITCHES = Need("test -d /proc/driver/nvidia-nvswitch", "no driver is loaded there that sees an NVSwitch")
 
 _ROWS = (
     Fault(
@@ -110,6 +111,17 @@ _ROWS = (
         needs=(GPUS, DRIVER),
         arguments=("LINK", "GPU"),
         defaults=("0", "0"),
+    ),
+    Fault(
+        "sxid",
+        "an NVSwitch reports an SXid error (20034: a link is down, fatal)",
+        "dmesg | grep SXid; tail /var/log/fabricmanager.log",
+        gpu_faults.report_sxid,
+        gpu_faults.forget_sxid,
+        UNTIL_BOOT,
+        needs=(NVSWITCHES,),
+        arguments=("NUMBER", "NVSWITCH"),
+        defaults=("20034", "0"),
     ),
     Fault(
         "gpu-busy",

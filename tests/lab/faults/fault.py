@@ -52,6 +52,13 @@ class Fault:
     arguments: tuple[str, ...] = ()
     defaults: tuple[str, ...] = ()
 
+    @property
+    def usage(self) -> str:
+        """Its name with its arguments, as in `slow-disk [MIB_A_SECOND=1]`."""
+        first = len(self.arguments) - len(self.defaults)
+        optional = [f"[{name}={value}]" for name, value in zip(self.arguments[first:], self.defaults, strict=True)]
+        return " ".join([self.name, *self.arguments[:first], *optional])
+
     def words(self, given: Words) -> list[str]:
         """The words given, filled up from the defaults. machine.Unfit when there are too many or too few."""
         missing = len(self.arguments) - len(given)

@@ -47,6 +47,15 @@ def cut_link(host: Host, words: Words) -> None:
     host.run([SIMHW, "link", gpu, link, "down"])
 
 
+def report_sxid(host: Host, words: Words) -> None:
+    number, switch = words
+    host.run([SIMHW, "sxid", switch, number])
+
+
+def forget_sxid(_host: Host, _words: Words) -> None:
+    """What a log says stays; there is nothing to mend."""
+
+
 def heal_last(host: Host, words: Words) -> None:
     """The GPU that the last word names is as new."""
     host.run([SIMHW, "heal", words[-1]])

@@ -9,8 +9,8 @@ from ..host import Host
 from .fault import Words
 
 HOLDER = "lab-held-lock.service"
-# Takes the locks as apt and rpm do (fcntl; lib/apt-pkg/contrib/fileutl.cc, lib/rpmlock.c), under the name of the program
-# that is met most.
+# Takes the locks as apt and rpm do (fcntl; lib/apt-pkg/contrib/fileutl.cc, lib/rpmlock.c), under the name of the
+# program that is met most.
 HOLD = """\
 import fcntl, os, time
 places = ("/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/lib/rpm/.rpm.lock")

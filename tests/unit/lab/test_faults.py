@@ -35,5 +35,12 @@ def test_an_unknown_fault_is_refused_with_the_known_ones():
         named("rain")
 
 
+@pytest.mark.parametrize(
+    ("name", "usage"), [("power-cut", "power-cut"), ("nvml", "nvml [CODE=999] [FUNCTION=nvmlInit]")]
+)
+def test_usage_names_the_defaults(name, usage):
+    assert FAULTS[name].usage == usage
+
+
 def test_each_fault_says_what_it_is_in_one_line():
     assert not [f.name for f in FAULTS.values() if "\n" in f.summary or len(f.summary) > 80 or not f.look]
