@@ -21,7 +21,7 @@ from lab.fleet import DEFAULT_HOSTS, HostSpec, bring_up
 from lab.host import Host
 from lab.lab import Lab
 from simulator.models import MODELS
-from simulator.profiles import PROFILES
+from simulator.profiles import FIRMWARE, PROFILES
 
 from . import machine, progress
 
@@ -135,6 +135,8 @@ def profiles(_options: argparse.Namespace) -> int:
     _columns([(name, profile.summary) for name, profile in PROFILES.items()])
     print("\nOr MODELxCOUNT, as in B200x4, of one of these models:")
     _columns([(key, model.name) for key, model in sorted(MODELS.items())])
+    print("\nEach with a firmware, as in h100x2+secure-boot; without one it boots by a BIOS:")
+    _columns([(f"+{name}", summary) for name, summary in FIRMWARE.items()])
     print("\nFor example: ./dev lab up --no-cluster --hosts big=trixie:hgx-h100 plain=bookworm")
     return 0
 
