@@ -13,6 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 DEBIAN, UBUNTU, EL = "debian", "ubuntu", "el"
+# dnf as Enterprise Linux configures it; Debian's package switches a plugin on that upstream has off.
+DNF = {
+    "etc/dnf/dnf.conf": "[main]\ngpgcheck=1\ninstallonly_limit=3\nclean_requirements_on_remove=True\nbest=True\n"
+    "skip_if_unavailable=False\n",
+    "etc/dnf/plugins/local.conf": "[main]\nenabled=0\n",
+}
 
 
 @dataclass(frozen=True)
@@ -106,11 +112,14 @@ def disguise(root: Path, suite: Suite) -> None:
         for name in ("redhat-release", "system-release"):
             (root / "etc" / name).unlink(missing_ok=True)
             (root / "etc" / name).symlink_to("rocky-release")
+        for name, text in DNF.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
 
 
 def os_release(suite: Suite) -> str:
-    """The text of os-release(5); VARIANT says what it really is."""
-    values = {**suite.release, "VARIANT": f"simulated on {SUITES[suite.base].title}"}
+    """The text of os-release(5). VARIANT says that it is simulated; not on what, since Ansible looks for that word."""
+    values = {**suite.release, "VARIANT": "simulated"}
     bare = {"ID", "VERSION_CODENAME", "UBUNTU_CODENAME"} if suite.family == UBUNTU else set()
     return "".join(f"{key}={value}\n" if key in bare else f'{key}="{value}"\n' for key, value in values.items())
 

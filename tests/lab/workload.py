@@ -43,4 +43,4 @@ def start(host: Host, gpu: int = 0) -> int:
 
 def stop(host: Host, gpu: int = 0) -> None:
     """Ends it in order."""
-    host.run(["podman", "stop", "--time=1", f"lab-workload-{gpu}"])
+    host.shell(f"podman stop --time=1 lab-workload-{gpu}; systemctl stop lab-workload-{gpu} 2>/dev/null || true")

@@ -84,11 +84,13 @@ def release_lock(host: Host, _words: Words) -> None:
 
 
 def stop_engine(host: Host, _words: Words) -> None:
-    """Stops every engine that runs, and writes down which."""
-    units = " ".join(f"{name}.service" for name in ENGINES)
+    """Stops every engine that runs, and writes down which units ended with it."""
+    engines = " ".join(f"{name}.service" for name in ENGINES)
     host.shell(
-        f"systemctl list-units --plain --no-legend --state=active {units} | cut -d' ' -f1 > {STOPPED}\n"
-        f"test -s {STOPPED} && xargs systemctl stop < {STOPPED}"
+        "active() { systemctl list-units --plain --no-legend --state=active | cut -d' ' -f1 | sort; }\n"
+        f"active > {STOPPED}.before\n"
+        f"systemctl list-units --plain --no-legend --state=active {engines} | cut -d' ' -f1 | xargs systemctl stop\n"
+        f"active | comm -23 {STOPPED}.before - | grep '[.]service$' > {STOPPED}; rm {STOPPED}.before"
     )
 
 
