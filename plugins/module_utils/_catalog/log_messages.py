@@ -186,7 +186,7 @@ KERNEL_MESSAGES = (
     ),
     LogMessage(
         "gsp_timeout", r"NVRM: GPU ?(?P<gpu_index>\d+) RPC (?:event )?history \(CPU (?:->|<-) GSP\):"
-        r"(?: entry (?P<columns>[a-z_0-9 ]+))?", ERROR, f"{OPEN_SOURCE}#1230", "2026-09-30",
+        r"(?: entry (?P<columns>(?:[a-z]\w* ?)+))?", ERROR, f"{OPEN_SOURCE}#1230", "2026-09-30",
         {"table_is_noise": True}, lines=2,
     ),
     LogMessage(
@@ -231,6 +231,11 @@ KERNEL_MESSAGES = (
         r" (?P<nvlink_major>\d+)", INFO, f"{OPEN_SOURCE} nvlink_linux.c", "2026-03-31",
     ),
     LogMessage("modeset_unloaded", r"nvidia-modeset: Unloading", INFO, f"{OPEN_SOURCE} nvidia-modeset", "2026-03-31"),
+    LogMessage(
+        "gpu_serial",
+        r"NVRM: GPU (?:Board Serial Number:|[0-9a-f:.]+: GPU serial number is) (?P<board_serial>\S+?)\.?$", INFO,
+        f"{OPEN_SOURCE} osinit.c", "2026-03-31",
+    ),
     LogMessage(
         "gpu_uuid", r"NVRM: GPU at PCI:(?P<pci>[0-9a-fA-F:.]+): (?P<uuid>GPU-[0-9a-f-]+)", INFO,
         f"{OPEN_SOURCE} osinit.c", "2026-03-31",

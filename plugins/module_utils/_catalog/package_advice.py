@@ -129,6 +129,15 @@ PACKAGE_ADVICE = (
         "2026-11-30",
     ),
     PackageAdvice(
+        "file_conflict",
+        "",
+        "GPU-PKG-006",
+        "{path} belongs to {other_package}, so packages of two sources mix",
+        "remove the other one first: apt-get remove {other_package}",
+        "github.com/canonical/tdx#370",
+        "2026-11-30",
+    ),
+    PackageAdvice(
         "dpkg_interrupted",
         "",
         "GPU-PKG-115",

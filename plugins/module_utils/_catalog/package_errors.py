@@ -202,8 +202,16 @@ APT_ERRORS = (
     PackageError("network", f"^.*{UNRESOLVED_HOST}.*", APT, "2026-11-30", retry=True),
     PackageError("hash_mismatch", r"^.*(?:Hash Sum mismatch|Hash-Summe stimmt nicht).*", APT, "2026-11-30", retry=True),
     PackageError("repository_not_signed", rf"{E}.*?(?P<url>{URL}).*{NOT_SIGNED}.*", APT, "2026-11-30"),
+    PackageError(
+        "file_conflict",
+        r"^.*(?:trying to overwrite|Versuch,|tentative de remplacement de) (?:shared )?"
+        rf"{QUOTE}\s?(?P<path>/[^\"'’»”]+?)\s?{QUOTE}.* (?P<other_package>{NAME}) \S*\d\S*(?: .*)?$",
+        DPKG,
+        "2026-11-30",
+    ),
     PackageError("dpkg_failed", r"^.*subprocess returned error exit status (?P<status>\d+).*", DPKG, "2026-11-30"),
     PackageError("dpkg_failed", r"^dpkg: .*\(--(?:configure|unpack)\).*", DPKG, "2026-11-30"),
+    PackageError("dpkg_failed", rf"{E}.*/usr/bin/dpkg\b.*\(\d+\).*", APT, "2026-11-30"),
     PackageError("held_broken_packages", f"{E}{HELD}.*", APT, "2026-11-30"),
     PackageError(
         "unmet_dependencies",

@@ -21,6 +21,9 @@ SYSFS = re.compile(
     r"^(?:/sys/class/infiniband/)?(?P<name>[\w.-]+)/(?:ports/(?P<port>\d+)/)?(?P<key>\w+): ?(?P<value>.*?)\s*$"
 )
 NETDEV = re.compile(r"^(?P<name>\S+) port (?P<port>\d+) ==> (?P<netdev>\S+) \((?P<state>\w+)\)")
+# Bit IsSMdisabled of a port's capability mask: no subnet manager may run on it (InfiniBand architecture, PortInfo).
+SM_DISABLED = 0x400
+HEX = re.compile(r"0x[0-9a-fA-F]{1,8}")
 RATE = re.compile(r"^(?P<rate>\d+(?:\.\d+)?)(?: Gb/sec)?(?: \((?P<width>[^)]*)\))?")
 
 
@@ -28,9 +31,9 @@ def read_ibstat(text: str) -> dict[str, Any]:
     """``ibstat``, both streams together: what it printed before it stopped counts.
 
     ``adapters``: rows of ``name``, ``type``, ``firmware`` and ``ports``: ``port``, ``state`` (Active, Initializing,
-    Down ...), ``physical`` (LinkUp, Polling, Disabled ...), ``rate`` (Gb/s), ``lid``, ``link_layer``, ``guid``. Of the
-    first port beside that: ``hca``, ``state``, ``physical``, ``rate``, ``link_layer``. ``missing_device``: the adapter
-    that made ibstat stop; ``partial``: it did; ``error``: its words.
+    Down ...), ``physical`` (LinkUp, Polling, Disabled ...), ``rate`` (Gb/s), ``lid``, ``link_layer``, ``guid``,
+    ``sm_disabled``. Of the first port beside that: ``hca``, ``state``, ``physical``, ``rate``, ``link_layer``.
+    ``missing_device``: the adapter that made ibstat stop; ``partial``: it did; ``error``: its words.
     """
     adapters = _adapters(text)
     panic = PANIC.search(text)
@@ -74,6 +77,7 @@ def _adapter(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _port(pairs: dict[str, str]) -> dict[str, Any]:
+    mask = pairs.get("Capability mask")
     return {
         "port": int(pairs["port"]),
         "state": pairs.get("State"),
@@ -82,6 +86,7 @@ def _port(pairs: dict[str, str]) -> dict[str, Any]:
         "lid": _known(pairs.get("Base lid")),
         "link_layer": pairs.get("Link layer"),
         "guid": _known(pairs.get("Port GUID")),
+        "sm_disabled": bool(int(mask, 16) & SM_DISABLED) if mask and HEX.fullmatch(mask) else None,
     }
 
 

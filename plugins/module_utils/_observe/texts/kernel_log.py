@@ -23,6 +23,10 @@ PATTERNS = tuple(re.compile(m.pattern) for m in MESSAGES)
 # How people and journalctl say that the newest line comes first.
 REVERSED = re.compile(r"newest (?:line )?first|journalctl\b.* (?:-\w*r\b|--reverse)")
 GRAVITY = (ERROR, NOTICE, INFO)
+# Lines that a copy can have more than the driver wrote.
+WRAPPED = 4
+# A line that begins so is a message of its own.
+NAMED = re.compile(r"[\w.-]+(?: [0-9a-f:.]+)?: |\[")
 # A host logs far more than this collection reads: one look at a line has to be enough for most.
 RELEVANT = re.compile(r"nvrm|nvidia|module|symbol|firmware|pkcs", re.IGNORECASE)
 PROGRAMS = frozenset(m.program for m in MESSAGES if m.program)
@@ -40,6 +44,9 @@ GSP_TIMEOUT = re.compile(
     r"(?: Expected function (?P<function>\d+ \([^)]*\)))?"
 )
 RECOVERY = re.compile(r"GPU recovery action changed from 0x\w+ \((?P<before>[^)]*)\) to 0x\w+ \((?P<recovery>[^)]*)\)?")
+# Xid -> whether the memory error stayed in one application; what became of the row or page.
+CONTAINED = {94: True, 95: False}
+REMAPPING = {63: "pending", 64: "failed"}
 SXID_DETAIL = re.compile(r"(?:Severity \d+ )?(?P<severity>Non-fatal|Fatal|Alarm)\b[, ]*(?:Link (?P<link>\d+)\b)?")
 # The history of GSP calls as the first releases with GSP firmware print it; columns beyond these came later.
 HISTORY_COLUMNS = frozenset({"function", "data0", "data1", "ts_start", "ts_end", "duration", "actively_polling"})
@@ -52,12 +59,13 @@ def read_kernel_log(text: str, source: str = "") -> dict[str, Any]:
     (number in the text, from 1), ``text``, ``time`` (as written, None for none), of /dev/kmsg also ``kmsg_priority``,
     ``sequence`` and ``usec``, and the fields of its row. ``pci`` is as printed: an Xid has no function. Xid: ``xid``,
     ``meaning``, ``action`` (what NVIDIA says to do), ``pid`` and ``process`` (None: unknown or not told), ``detail``;
-    where told ``unit``, ``fatal``, ``link``, ``gpu_index``, ``function``, ``timeout_s``. SXid: ``sxid``, ``switch``,
-    ``fatal``, ``link``, ``data``.
+    of memory errors ``contained``, ``remapping`` (pending, failed); where told ``unit``, ``fatal``, ``link``,
+    ``gpu_index``, ``function``, ``timeout_s``. SXid: ``sxid``, ``switch``, ``fatal``, ``link``, ``data``.
 
     ``event``: the one that explains most, None for a log without any; its fields are repeated beside it, and fields
     that it lacks are those of the others. ``xids``, ``sxids``, ``switches``, ``peers``: lists in the order of logging.
-    ``xid``: the first. ``loaded``, ``unloaded``: whether the log says so of the driver (None: says nothing).
+    ``xid``: the first. ``incidents``: rows of ``pci`` (without function), ``event``, ``line`` of the first and ``xids``
+    of all about a GPU. ``loaded``, ``unloaded``: whether the log says so of the driver (None: says nothing).
     ``nouveau_involved``: a message names nouveau. ``newest_first``: the text was turned round, as its times or
     ``source`` asked for.
     """
@@ -72,12 +80,24 @@ def read_kernel_log(text: str, source: str = "") -> dict[str, Any]:
         "xid": next((e["xid"] for e in events if e["event"] == "xid"), None),
         "sxids": [e["sxid"] for e in events if e["event"] == "sxid"],
         "switches": list(dict.fromkeys(e["switch"] for e in events if e["event"] == "sxid")),
+        "incidents": _incidents(events),
         "peers": [e["peer"] for e in events if e.get("peer") is not None],
         "loaded": True if loaded else False if failures else None,
         "unloaded": loaded and any(e["event"] in ("nvlink_core_unloaded", "modeset_unloaded") for e in events),
         "nouveau_involved": any("nouveau" in e["text"] for e in events),
         "newest_first": newest_first,
     }
+
+
+def _incidents(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """One for each GPU, by its bus: what follows a first Xid is mostly about the same failure."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in events:
+        if event["event"] in ("xid", "fallen_off_bus", "rm_init_failed") and event["pci"]:
+            bus = event["pci"].partition(".")[0]
+            row = found.setdefault(bus, {"pci": bus, "event": event["event"], "line": event["line"], "xids": []})
+            row["xids"] += [event["xid"]] if event["event"] == "xid" else []
+    return list(found.values())
 
 
 def _told(events: Sequence[Event]) -> dict[str, Any]:
@@ -115,10 +135,12 @@ def _match(records: Sequence[Record], number: int) -> tuple[Event, int] | None:
     first = records[number]
     if first.program not in PROGRAMS and not RELEVANT.search(first.text):
         return None
+    by_driver = first.text.startswith("NVRM:")
     for rank, (message, pattern) in enumerate(zip(MESSAGES, PATTERNS)):
-        if message.program not in ("", first.program):
+        if message.program not in ("", first.program) or (message.lines > 1 and not by_driver):
             continue
-        joined, ends = _join(records[number : number + message.lines])
+        several = records[number : number + message.lines + WRAPPED]
+        joined, ends = _join(several) if message.lines > 1 else (first.text, [0])
         found = pattern.match(joined)
         if found:
             return _event(rank, message, found, first), 1 + sum(found.end() > end for end in ends[:-1])
@@ -126,15 +148,23 @@ def _match(records: Sequence[Record], number: int) -> tuple[Event, int] | None:
 
 
 def _join(records: Sequence[Record]) -> tuple[str, list[int]]:
-    """The driver breaks its long messages; each further line says NVRM: again. Also where each record ends."""
+    """The driver breaks its long messages; each further line says NVRM: again, where no mail or terminal broke it.
+
+    Also where each record ends. A copy on one line has the NVRM: of its lines within.
+    """
     joined = records[0].text
     ends = [len(joined)]
     for record in records[1:]:
-        if not record.text.startswith("NVRM:"):
+        broken = record.time is None and record.program is None and not NAMED.match(record.text)
+        if not (record.text.startswith("NVRM:") or broken):
             break
-        joined += f" {record.text[len('NVRM:') :].strip()}"
+        joined += f" {record.text}"
         ends.append(len(joined))
-    return joined, ends
+    return _unmarked(joined), [len(_unmarked(joined[:end])) for end in ends]
+
+
+def _unmarked(text: str) -> str:
+    return text[:5] + re.sub(r" NVRM: ?", " ", text[5:])
 
 
 def _event(rank: int, message: LogMessage, found: re.Match[str], record: Record) -> Event:
@@ -171,6 +201,10 @@ def _xid(event: Mapping[str, Any]) -> Event:
     row = xid_of(event["xid"])
     detail = event["detail"] or ""
     told: Event = {"meaning": row.meaning if row else None, "action": row.action if row else None}
+    if event["xid"] in CONTAINED:
+        told["contained"] = CONTAINED[event["xid"]]
+    if event["xid"] in REMAPPING:
+        told["remapping"] = REMAPPING[event["xid"]]
     for pattern in (NVLINK5, GSP_TIMEOUT, RECOVERY):
         found = pattern.search(detail)
         if found:

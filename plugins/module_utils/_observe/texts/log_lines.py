@@ -9,21 +9,34 @@ control characters as #ooo).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .plain import short_lines
+from .plain import number, short_lines
 
 KMSG = re.compile(r"^(?P<priority>\d+),(?P<sequence>\d+),(?P<usec>\d+),[^;]*;")
 # Seconds since boot, or a local date in any language; with printk's caller (T123, C4) beside it.
-BRACKETS = re.compile(r"^(?:<\d+>)?\[(?P<time>\s*\d+\.\d+|[^\]\[]*\d{1,2}:\d{2}[^\]\[]*)\](?:\[\s*[TC]\d+\])? ?")
-ISO = re.compile(r"^(?P<time>\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}[\d.,]*(?:Z|[+-]\d{2}:?\d{2})?):? +")
+BRACKETS = re.compile(r"^(?:<\d+>)?\[(?P<time>\s*\+?\d+\.\d+|[^\]\[]*\d{1,2}:\d{2}[^\]\[]*)\](?:\[\s*[TC]\d+\])? ?")
+# dmesg -x says facility and level before that.
+DECODED = re.compile(r"^(?:kern|user|daemon|syslog) *:\w+ *: ?")
+UNIX = re.compile(r"^(?P<time>\d{10}\.\d+) +")
+ISO = re.compile(
+    r"^(?:[A-Z]\w{1,3} )?(?P<time>\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}[\d.,]*(?:Z|[+-]\d{2}:?\d{2})?"
+    r"(?: [A-Z]{3,5})?):? +"
+)
 DATE = re.compile(r"^(?P<time>(?:\S{3,5} +\d{1,2}|\d{1,2}\.? \S{3,5}) (?:\d{4} )?\d{2}:\d{2}:\d{2}(?:\.\d+)?) +")
 TALOS = re.compile(r"^(?:\S+: )?(?:kern|user|daemon): +\w+: \[(?P<time>[^\]]+)\]: ")
-# Host and program behind a date; the kernel's program is often the only word.
-PROGRAM = re.compile(r"^(?:(?P<host>[A-Za-z0-9][\w.-]*) +)(?P<program>[\w./@-]+)(?:\[\d+\])?: ")
+# Host and program behind a date; some logs have no program for the kernel.
+PROGRAM = re.compile(
+    r"^(?P<host>[A-Za-z0-9][\w.-]*) +(?:(?P<program>(?!NVRM\b)[\w./@-]+)(?:\[\d+\])?: |(?=NVRM:|nvidia\b))"
+)
+HOST_KERNEL = re.compile(r"^(?P<host>[A-Za-z0-9][\w.-]*) +(?P<program>kernel): ")
 BARE_PROGRAM = re.compile(r"^(?P<program>kernel|nvidia-persistenced|nvidia-gridd|nv-fabricmanager)(?:\[\d+\])?: ")
+
+# Records of container engines are JSON of a line each, and longer than any message.
+LONGEST = 16_000
 
 
 @dataclass(frozen=True)
@@ -48,19 +61,19 @@ def split_log(text: str, *, newest_first: bool = False) -> tuple[list[Record], b
 
     ``newest_first``: this is known, for example of ``journalctl -r``; times of one second do not tell it.
     """
-    lines = short_lines(text).split("\n")
-    records = [r for number, line in enumerate(lines, 1) for r in _records(number, line)]
+    lines = short_lines(text, LONGEST).split("\n")
+    records = [r for place, line in enumerate(lines, 1) for r in _records(place, line)]
     known = [r.seconds for r in records if r.seconds is not None]
     falling = len(known) > 1 and known[0] > known[-1] and known == sorted(known, reverse=True)
     newest_first = newest_first or falling
     return (records[::-1] if newest_first else records), newest_first
 
 
-def _records(number: int, line: str) -> Iterator[Record]:
+def _records(place: int, line: str) -> Iterator[Record]:
     """A line that a transport made of several is several records; white space is single in each."""
     head, *rest = line.replace("#011", " ").split("#012")
-    record = _strip(Record(number, head.strip()))
-    for part in (record.text, *rest):
+    record = _strip(Record(place, head.strip()))
+    for part in (*record.text.split("\n"), *rest):
         words = " ".join(part.split())
         if words:
             yield replace(record, text=words)
@@ -68,22 +81,39 @@ def _records(number: int, line: str) -> Iterator[Record]:
 
 def _strip(record: Record) -> Record:
     """Without time, host and program. A kernel message goes on in lines that have none of these."""
+    if record.text.startswith("{"):
+        return _from_json(record)
     kmsg = KMSG.match(record.text)
     if kmsg:
         priority, sequence, usec = (int(kmsg[name]) for name in ("priority", "sequence", "usec"))
         numbered = replace(record, priority=priority, sequence=sequence, usec=usec)
         return replace(numbered, text=record.text[kmsg.end() :], seconds=usec / 1e6)
-    for pattern in (TALOS, BRACKETS, ISO, DATE):
-        found = pattern.match(record.text)
-        if found:
-            time = found["time"].strip()
-            dated = pattern in (ISO, DATE)
-            return _strip_program(replace(record, text=record.text[found.end() :], time=time), dated=dated)
-    return _strip_program(record, dated=False)
+    text = DECODED.sub("", record.text)
+    for pattern in (TALOS, BRACKETS, UNIX, ISO, DATE):
+        match = pattern.match(text)
+        if match:
+            timed = replace(record, text=text[match.end() :], time=match["time"].strip())
+            return _strip_program(timed, dated=pattern in (UNIX, ISO, DATE))
+    return _strip_program(replace(record, text=text), dated=False)
+
+
+def _from_json(record: Record) -> Record:
+    """journalctl -o json. A message that is no text is a list of its bytes there, and none that this reads."""
+    try:
+        entry = json.loads(record.text)
+    except (ValueError, RecursionError):
+        return record
+    message = entry.get("MESSAGE") if isinstance(entry, dict) else None
+    if not isinstance(message, str):
+        return record
+    program = entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM")
+    time = str(entry.get("__REALTIME_TIMESTAMP") or "")
+    seconds = int(time) / 1e6 if number(time) is not None else None
+    return replace(record, text=message, program=str(program) if program else None, time=time or None, seconds=seconds)
 
 
 def _strip_program(record: Record, *, dated: bool) -> Record:
-    found = (PROGRAM.match(record.text) if dated else None) or BARE_PROGRAM.match(record.text)
+    found = (PROGRAM if dated else HOST_KERNEL).match(record.text) or BARE_PROGRAM.match(record.text)
     text, program = (record.text[found.end() :], found["program"]) if found else (record.text, None)
     inner = BRACKETS.match(text)
     text = text[inner.end() :] if inner else text
@@ -97,4 +127,4 @@ def _seconds(time: str | None) -> float | None:
     clock = re.search(r"(\d{1,2}):(\d{2}):(\d{2}(?:\.\d+)?)", time)
     if clock:
         return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
-    return float(time) if re.fullmatch(r"\d+\.\d+", time.strip()) else None
+    return float(time) if re.fullmatch(r"[0-9]{1,12}\.[0-9]{1,9}", time.strip()) else None

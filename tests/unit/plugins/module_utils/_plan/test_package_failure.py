@@ -28,6 +28,7 @@ EXPECTED = {
     "apt-error-virtual-german.txt": ("GPU-PKG-114", "ask for nvidia-imex"),
     "dpkg-configure-ubuntu-dkms-failed.txt": ("GPU-KRN-019", "tail /var/lib/dkms/nvidia/570.86.15/build/make.log"),
     "dpkg-configure-no-headers.txt": ("GPU-KRN-020", "no headers of kernel 6.12.48+deb13-amd64"),
+    "dpkg-file-conflict.txt": ("GPU-PKG-006", "apt-get remove nvidia-kernel-support"),
     "apt-error-interrupted.txt": ("GPU-PKG-115", "dpkg --configure -a"),
     "apt-error-no-space.txt": ("GPU-PKG-116", "df -h"),
     "dnf-error-numbered-problems.txt": ("GPU-PKG-012", "dnf module list nvidia-driver"),
