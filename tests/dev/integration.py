@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from lab import proving
-from lab.fleet import bring_up, build
+from lab.fleet import bring_up
 from lab.lab import Lab
 from lab.suites import SUITES
 
@@ -31,7 +31,6 @@ def run(options: argparse.Namespace) -> int:
 
 def in_lab(arguments: list[str] | None = None) -> Tally:
     """Runs pytest in a lab with the usual two hosts; `arguments` go to it."""
-    build(SUITES, cluster=True)  # of all systems, since nothing can be downloaded inside a lab
     with Lab.start() as lab:
         bring_up(lab, proving.SPECS, cluster=True, also=SUITES)
         return pytest(lab, arguments or ["tests/integration"])
