@@ -19,9 +19,10 @@ DNF = "dnf 4.20, libsolv"
 
 # apt 3 writes a word where earlier releases write E:
 E = r"^[ \t]*(?:E|Error|Fehler|Erreur|Errore|Erro|Błąd|Ошибка|エラー|오류|错误)\s?[:：] ?"
-QUOTE = r"[\"'’‘«»„“”]"
+# Also the curly ones, single and double.
+QUOTE = r"[\"'«»„\u2018\u2019\u201c\u201d]"
 NAME = r"[a-z0-9][a-z0-9.+-]+(?::\w+)?"
-URL = r"[a-z+]+://[^\s'\"»”]+"
+URL = r"[a-z+]+://[^\s'\"»\u201d]+"
 
 
 def _any(*words: str) -> str:
@@ -184,7 +185,7 @@ APT_ERRORS = (
     ),
     PackageError(
         "version_not_found",
-        rf"{E}(?=.*?{QUOTE}\s?(?P<version>\d[^\s'\"’»“”]*)\s?{QUOTE})"
+        rf"{E}(?=.*?{QUOTE}\s?(?P<version>\d[^\s'\"»\u2019\u201c\u201d]*)\s?{QUOTE})"
         rf"(?=.*?(?:{QUOTE}(?P<package>[a-z][a-z0-9.+:-]+){QUOTE}|«\s(?P<package_fr>[a-z][a-z0-9.+:-]+)\s»"
         r"|(?P<package_ko>[a-z][a-z0-9.+:-]+) 패키지의)).*",
         "github.com/NVIDIA/gpu-driver-container#451",
@@ -205,7 +206,7 @@ APT_ERRORS = (
     PackageError(
         "file_conflict",
         r"^.*(?:trying to overwrite|Versuch,|tentative de remplacement de) (?:shared )?"
-        rf"{QUOTE}\s?(?P<path>/[^\"'’»”]+?)\s?{QUOTE}.* (?P<other_package>{NAME}) \S*\d\S*(?: .*)?$",
+        rf"{QUOTE}\s?(?P<path>/[^\"'»\u2019\u201d]+?)\s?{QUOTE}.* (?P<other_package>{NAME}) \S*\d\S*(?: .*)?$",
         DPKG,
         "2026-11-30",
     ),

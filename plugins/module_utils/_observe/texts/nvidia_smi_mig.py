@@ -106,5 +106,5 @@ def _placement(found: re.Match[str]) -> dict[str, Any]:
 def _layouts(instances: list[dict[str, Any]]) -> dict[int, list[str]]:
     found: dict[int, list[tuple[str, int]]] = {}
     for row in instances:
-        found.setdefault(row["gpu"], []).append((row["profile"], row["start"]))
+        found.setdefault(row["gpu"], []).append((str(row["profile"]), row["start"]))
     return {gpu: [f"{profile}@{start}" for profile, start in sorted(places)] for gpu, places in found.items()}
