@@ -19,7 +19,7 @@ from lab.watched import Watched
 
 GROUPS = ("90:h100x8", "9:a100x2,mig=all-balanced", "1:t4x1,wrong=1")
 WRONG = "kwok-t4x1-0001"
-WAIT = {"device_plugin_timeout": 30}  # one of them never gets ready
+WAIT = {"device_plugin_timeout": 60}  # one of them never gets ready
 
 
 @pytest.fixture(scope="module")
