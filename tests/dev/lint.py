@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from . import collection
 from .machine import CHECKOUT
@@ -24,6 +25,7 @@ CHECKS: dict[str, tuple[list[str], dict[str, str]]] = {
         {},
     ),
     "antsibull-changelog": (["antsibull-changelog", "lint"], {}),
+    "galaxy-importer and pages": ([sys.executable, "-m", "dev.publish"], {"PYTHONPATH": str(CHECKOUT / "tests")}),
 }
 
 

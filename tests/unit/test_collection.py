@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,10 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 DOCUMENTS = sorted(p for p in ROOT.rglob("*.md") if ".cache" not in p.parts)
+
+# Pages that are published link by this to what is not.
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+ON_GITHUB = "https://github.com/gpu-fleet/gpu.fleet/blob/main/"
 
 # A default that follows a variable of the whole fleet; the value after the bar is what documentation shows.
 SHARED = re.compile(r"\{\{ gpu_fleet_\w+ \| default\((.*), true\) \}\}")
@@ -73,8 +80,47 @@ def test_the_readme_has_every_variable(role):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(document):
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text())
+    text = document.read_text().replace(ON_GITHUB, f"{ROOT}/")
+    links = re.findall(LINK, text)
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.fixture(scope="module")
+def tarball(tmp_path_factory):
+    """Names of the files in the collection as it is published."""
+    folder = tmp_path_factory.mktemp("build")
+    command = ["ansible-galaxy", "collection", "build", "--output-path", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    (built,) = folder.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        return {member.name for member in archive.getmembers() if member.isfile()}
+
+
+def test_tarball_holds_the_collection_and_no_test_data(tarball):
+    top = {name.partition("/")[0] for name in tarball}
+    files = {"MANIFEST.json", "FILES.json", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"}
+    assert top == {*files, "changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
+    strange = [n for n in tarball if re.search(r"(^|/)(tests?|molecule|fixtures|__pycache__)(/|$)|[.](pyc|gz|log)$", n)]
+    assert strange == []
+
+
+def test_links_between_published_pages_are_published(tarball):
+    pages = {name: ROOT / name for name in tarball if name.endswith(".md")}
+    assert {"README.md", "docs/architecture.md", "roles/driver/README.md"} <= set(pages)
+    dead = [(name, link) for name, path in pages.items() for link in dead_links(path, tarball)]
+    assert dead == []
+
+
+def dead_links(page, published):
+    """Relative links of a page that lead to nothing in the tarball."""
+    links = re.findall(LINK, page.read_text())
+    targets = {link: os.path.normpath(page.parent.relative_to(ROOT) / link) for link in links}
+    return [link for link, target in targets.items() if not any(f"{n}/".startswith(f"{target}/") for n in published)]
+
+
+def test_files_that_the_execution_environment_names_are_there():
+    named = load("meta/execution-environment.yml")["dependencies"]
+    assert {key: (ROOT / path).is_file() for key, path in named.items()} == {"python": True, "system": True}
 
 
 def test_the_tarball_leaves_out_what_is_for_developers_only():
