@@ -11,7 +11,7 @@ author: gpu.fleet contributors (!UNKNOWN)
 version_added: 0.1.0
 short_description: Whether operands may land on a host
 description:
-  - Gives V(ready), V(not_ready), V(ignored) or V(planned) for M(gpu.fleet.node_labels).
+  - Gives V(ready), V(not_ready), V(ignored), V(planned) or V(unknown) for M(gpu.fleet.node_labels).
 positional: _input
 options:
   _input:

@@ -47,10 +47,11 @@ options:
         default: []
       state:
         description:
-          - V(ready) for a host whose host states are all ready, V(not_ready) for one that failed or waits,
+          - V(ready) for a host whose host states are all ready, V(not_ready) for one that was found not to be,
             V(ignored) for one without GPU, V(planned) in a plan for one that would become ready.
+          - V(unknown) for one that could not be looked at, or whose plan was refused. Its node is left as it is.
         type: str
-        choices: [ready, not_ready, ignored, planned]
+        choices: [ready, not_ready, ignored, planned, unknown]
         default: ready
       facts:
         description: The result of M(gpu.fleet.gpu_info). Needed where O(hosts[].state=ready).
@@ -133,7 +134,7 @@ HOST = {
     "node": {"type": "str", "default": ""},
     "names": {"type": "list", "elements": "str", "default": []},
     "addresses": {"type": "list", "elements": "str", "default": []},
-    "state": {"type": "str", "choices": ["ready", "not_ready", "ignored", "planned"], "default": "ready"},
+    "state": {"type": "str", "choices": ["ready", "not_ready", "ignored", "planned", "unknown"], "default": "ready"},
     "facts": {"type": "dict", "default": {}},
 }
 OPTIONS = {

@@ -48,7 +48,7 @@ def _import(place: Path) -> list[str]:
     (tarball,) = (place / "build").glob("*.tar.gz")
     (place / "importer.cfg").write_text(SETTINGS)
     settings = {"GALAXY_IMPORTER_CONFIG": str(place / "importer.cfg")}
-    done = _run([sys.executable, "-m", "galaxy_importer.main", str(tarball)], settings)
+    done = _run([sys.executable, "-m", "galaxy_importer.main", str(tarball)], settings, cwd=place)
     lines = done.stdout.splitlines()
     return lines if done.returncode else [line for line in lines if line.startswith(COMPLAINTS)]
 
@@ -71,12 +71,13 @@ def folder_of(place: Path, name: str) -> str:
     return str(place / name)
 
 
-def _run(command: list[str], settings: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Output and errors in one text."""
+def _run(
+    command: list[str], settings: dict[str, str] | None = None, *, cwd: Path = CHECKOUT
+) -> subprocess.CompletedProcess[str]:
+    """Output and errors in one text. The importer leaves a file of results where it runs."""
     env = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": collection.search_path(), **(settings or {})}
-    return subprocess.run(
-        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False
-    )
+    pipe, both = subprocess.PIPE, subprocess.STDOUT
+    return subprocess.run(command, env=env, cwd=cwd, stdout=pipe, stderr=both, text=True, timeout=SECONDS, check=False)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from . import labels as rules
 from .model import Finding, Plan, Step
 from .resources import countable, predict_resources
 
+UNKNOWN = "unknown"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 
@@ -20,9 +21,9 @@ HOSTNAME_LABEL = "kubernetes.io/hostname"
 class Host:
     """A host of the inventory.
 
-    ``state`` is ready, not_ready (no operand may land), ignored (no GPU) or planned (check mode). ``node`` is an
-    explicit
-    node name, empty for none; ``names``, then ``addresses`` are tried. ``facts`` is the result of gpu_info, else empty.
+    ``state`` is ready, not_ready (no operand may land), ignored (no GPU), planned (check mode), or unknown (the node is
+    left as it is). ``node`` is an explicit node name, empty for none; then ``names`` and ``addresses`` are tried.
+    ``facts`` is the result of gpu_info, else empty.
     """
 
     name: str
@@ -86,11 +87,12 @@ def plan_nodes(
         if node is None:
             findings.append(_no_node(host, nodes))
             continue
-        wish, found = _wish(host, node, mig_strategy)
+        wish, found = _wish(host, node, mig_strategy) if host.state != UNKNOWN else (_as_it_is(host, node), ())
         wishes.append(wish)
         findings.extend(found)
         if wish.changed:
             steps.append(_step(wish, node))
+    findings += _shared_nodes(wishes)
     if not wishes and any(h.state != "ignored" for h in hosts):
         findings.append(_other_cluster(hosts, nodes))
     return Plan(tuple(steps), tuple(findings)), tuple(wishes)
@@ -124,6 +126,11 @@ def _wish(host: Host, node: Mapping[str, Any], mig_strategy: str) -> tuple[NodeW
     ), findings
 
 
+def _as_it_is(host: Host, node: Mapping[str, Any]) -> NodeWish:
+    """What is not known of a host is no reason to touch its node, nor to wait for operands there."""
+    return NodeWish(host.name, node["metadata"]["name"], {}, {}, {}, (), operands=False, reason="")
+
+
 def _step(wish: NodeWish, node: Mapping[str, Any]) -> Step:
     current = node["metadata"].get("labels") or {}
     before = ", ".join(f"{k}={current[k]}" for k in wish.changed if k in current) or None
@@ -147,6 +154,26 @@ def _no_node(host: Host, nodes: Sequence[Mapping[str, Any]]) -> Finding:
         wanted=f"{tried} (inventory)",
         found=_listed(nodes),
         remedy=f"set gpu_fleet_node_name of {host.name}, or join the host to the cluster",
+        source="gpu.fleet",
+    )
+
+
+def _shared_nodes(wishes: Sequence[NodeWish]) -> list[Finding]:
+    """An error for each node that more than one host claims to be."""
+    claims: dict[str, list[str]] = {}
+    for wish in wishes:
+        claims.setdefault(wish.node, []).append(wish.host)
+    return [_shared(node, hosts) for node, hosts in claims.items() if len(hosts) > 1]
+
+
+def _shared(node: str, hosts: Sequence[str]) -> Finding:
+    return Finding(
+        id="GPU-K8S-106",
+        severity="error",
+        summary=f"hosts {', '.join(hosts)} are one node",
+        wanted="a node of its own for each host",
+        found=f"node {node} for {' and '.join(hosts)} (by gpu_fleet_node_name, name or address)",
+        remedy=f"set gpu_fleet_node_name of {hosts[-1]} to its own node",
         source="gpu.fleet",
     )
 

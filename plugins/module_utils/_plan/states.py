@@ -84,12 +84,16 @@ def _blocker(results: Results) -> str:
 
 
 def host_state(results: Results, *, planned: bool) -> str:
-    """What node_labels wants to know of a host: ready, not_ready, ignored or planned."""
+    """What node_labels wants to know of a host: ready, not_ready, ignored, planned or unknown.
+
+    Only a host that was found to be not ready is not_ready. One that could not be looked at, or whose plan was refused,
+    is unknown: a wrong variable must not drain a node that works.
+    """
     states = [results[role]["state"] for role in HOST_ROLES if role in results]
     if IGNORED in states:
         return "ignored"
-    if ERROR in states or not states:
-        return "not_ready"
+    if NOT_READY not in states and (ERROR in states or not states):
+        return "unknown"
     if len(states) == len(HOST_ROLES) and all(s in (READY, DISABLED) for s in states):
         return "ready"
     return "planned" if planned else "not_ready"

@@ -75,6 +75,22 @@ def test_a_failed_host_loses_its_deploy_labels_and_keeps_what_it_is():
     assert not wish.operands
 
 
+@pytest.mark.parametrize(
+    "labels", [{}, {"nvidia.com/gpu.deploy.device-plugin": "true", "nvidia.com/gpu.present": "true"}]
+)
+def test_node_of_a_host_of_which_nothing_is_known_is_left_as_it_is(labels):
+    plan, (wish,) = plan_nodes([host(state="unknown", facts={})], [node("a", labels=labels)], mig_strategy="single")
+    assert (plan.steps, plan.findings, wish.changed, wish.operands) == ((), (), {}, False)
+
+
+def test_two_hosts_cannot_be_one_node():
+    plan, _wishes = plan_nodes([host("a"), host("b", node="a"), host("c")], NODES, mig_strategy="single")
+    (finding,) = plan.errors
+    assert finding.id == "GPU-K8S-106"
+    assert finding.found.startswith("node a for a and b")
+    assert "gpu_fleet_node_name of b" in finding.remedy
+
+
 def test_in_a_plan_a_host_that_would_be_ready_shows_its_deploy_labels():
     _plan, (wish,) = plan_nodes([host(state="planned", facts={})], NODES, mig_strategy="single")
     assert wish.changed["nvidia.com/gpu.deploy.driver"] == "true"

@@ -81,13 +81,18 @@ def test_conditions(results, kind, reason):
 LAND = {
     "ready": (HOST, False, "ready"),
     "mig disabled is fine": ({**HOST, "mig": result("disabled")}, False, "ready"),
-    "failed": (FAILED, False, "not_ready"),
-    "failed in a plan": (FAILED, True, "not_ready"),
+    "failed": (FAILED, False, "unknown"),
+    "failed in a plan": (FAILED, True, "unknown"),
+    "found not ready, then failed": (
+        {**HOST, "driver": result("not_ready"), "mig": result("error")},
+        False,
+        "not_ready",
+    ),
     "reboot required": ({**HOST, "driver": result("not_ready")}, False, "not_ready"),
     "would become ready": ({**HOST, "driver": result("not_ready")}, True, "planned"),
     "stopped half way": ({"prereq": result()}, False, "not_ready"),
     "no GPU": (NO_GPU, False, "ignored"),
-    "nothing": ({}, True, "not_ready"),
+    "nothing": ({}, True, "unknown"),
 }
 
 
