@@ -17,6 +17,8 @@ class ModuleError(Exception):
     """A program refused; the message has its own words and the way out."""
 
 
+CONTROL_MINOR = "255"
+
 # modprobe's text -> what to do about it
 REMEDIES = (
     ("Key was rejected by service", "Secure Boot refuses the module's key: enroll it with mokutil --import and reboot"),
@@ -55,14 +57,16 @@ def settle(
 
 
 def node_command(path: str) -> list[str]:
-    """How nvidia-modprobe(1) makes the node: it knows the major that the driver got."""
+    """How nvidia-modprobe(1) makes the node: it knows the major that the driver got.
+
+    ``-c`` makes the file of that number alone, and beside ``-u`` it makes those of UVM and none of a GPU.
+    """
     name = os.path.basename(path)
-    if name == "nvidia-uvm":
+    if name in ("nvidia-uvm", "nvidia-uvm-tools"):
         return ["nvidia-modprobe", "-u", "-c", "0"]
     if name == "nvidia-modeset":
         return ["nvidia-modprobe", "-m"]
-    minor = name[len("nvidia") :]
-    return ["nvidia-modprobe", "-c", minor if minor.isdigit() else "0"]
+    return ["nvidia-modprobe", "-c", CONTROL_MINOR if name == "nvidiactl" else name[len("nvidia") :]]
 
 
 def replace_link(path: str, text: str) -> None:

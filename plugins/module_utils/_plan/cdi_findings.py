@@ -114,7 +114,7 @@ def node_missing(path: str) -> Finding:
         summary=f"a GPU that NVML lists has no device node {path}, so it is left out of its CDI device",
         wanted=f"character device {path}",
         found="no such node",
-        remedy="nvidia-modprobe -c 0 -u, or reload the driver with gpu.fleet.driver_modules",
+        remedy=f"nvidia-modprobe -c {path[len('/dev/nvidia') :]}, or gpu.fleet.driver_modules",
         source=TOOLKIT_TROUBLE,
     )
 
@@ -153,7 +153,7 @@ def unknown_channel(wanted: str, there: Iterable[str]) -> Finding:
         summary=f"device_ids names IMEX channel {wanted!r}, which this host lacks",
         wanted=f"/dev/nvidia-caps-imex-channels/channel{wanted}",
         found=f"channels {', '.join(there) or 'none'}",
-        remedy="set device_ids to all or to a channel that exists (nvidia-modprobe -i <number>)",
+        remedy="set device_ids to all or to a channel that exists (NVreg_CreateImexChannel0=1 makes 0)",
         source=TOOLKIT_TROUBLE,
     )
 

@@ -208,7 +208,7 @@ def _nodes(seen: Seen) -> Finding | None:
             f"device nodes are missing: {', '.join(seen.missing_nodes)}",
             "a node for every GPU",
             "absent in /dev",
-            "nvidia-modprobe -c 0 -u, and load nvidia_uvm at boot (role gpu.fleet.driver)",
+            "nvidia-modprobe -c <minor> (255: nvidiactl) or -u -c 0 (UVM); nvidia_uvm at boot: role gpu.fleet.driver",
         )
     if seen.missing_links:
         return _finding(

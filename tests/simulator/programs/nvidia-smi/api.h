@@ -311,8 +311,7 @@ typedef nvmlReturn_t nvmlVersionedGetter_t(nvmlDevice_t device, nvmlVersionedNum
     X(DeviceGetNvLinkRemotePciInfo_v2, nvmlReturn_t(nvmlDevice_t device, unsigned link, nvmlPciInfo_t *pci))           \
     X(DeviceGetNvLinkRemoteDeviceType, nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned *type))               \
     X(DeviceGetNvLinkVersion, nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned *version))                     \
-    X(DeviceGetNvLinkCapability,                                                                                       \
-      nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned capability, unsigned *has))                            \
+    X(DeviceGetNvLinkCapability, nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned capability, unsigned *has)) \
     X(DeviceGetNvLinkErrorCounter, nvmlReturn_t(nvmlDevice_t device, unsigned link, unsigned counter, u64 *value))     \
     X(DeviceGetP2PStatus, nvmlReturn_t(nvmlDevice_t one, nvmlDevice_t other, unsigned capability, unsigned *status))   \
     X(DeviceGetTopologyCommonAncestor, nvmlReturn_t(nvmlDevice_t one, nvmlDevice_t other, unsigned *level))            \

@@ -1,6 +1,7 @@
 /* What changes a GPU: reset, persistence, ECC, compute, power and MIG mode. */
 #include "smi.h"
 
+#include "nodes.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -96,7 +97,9 @@ int smi_reset(const struct request *request, const struct selection *gpus)
 /* The legacy mode is the driver's own, without the daemon. */
 static void say_persistence(unsigned mode, const char *bus)
 {
-    int legacy = mode && since(R580) && access(DAEMON, F_OK);
+    char daemon[NODE_PATH];
+    node_rooted(daemon, DAEMON);
+    int legacy = mode && since(R580) && access(daemon, F_OK);
     printf("%s %spersistence mode for GPU %s.\n", mode ? "Enabled" : "Disabled", legacy ? "Legacy " : "", bus);
 }
 
