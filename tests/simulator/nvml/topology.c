@@ -168,8 +168,17 @@ EXPORT nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned wo
     return call_end(&c, NVML_SUCCESS);
 }
 
-/* The node of the GPU's own memory is there on coherent boards only, and then it is the one that the CPU sees. */
-GPU_NUMBER(nvmlDeviceGetNumaNodeId, c.gpu->place[0])
+/* The node of the GPU's own memory is there on coherent boards only: nvidia-smi topo says N/A of the others. */
+EXPORT nvmlReturn_t nvmlDeviceGetNumaNodeId(nvmlDevice_t device, unsigned *node)
+{
+    struct call c;
+    if (!call_on(&c, "nvmlDeviceGetNumaNodeId", device, HANDLE_GPU))
+        return c.code;
+    if (!node)
+        return call_end(&c, NVML_ERROR_INVALID_ARGUMENT);
+    *node = c.gpu->place[0];
+    return call_end(&c, c.gpu->model->coherent ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED);
+}
 
 EXPORT nvmlReturn_t nvmlSystemGetTopologyGpuSet(unsigned cpu, unsigned *count, nvmlDevice_t *gpus)
 {

@@ -174,6 +174,7 @@ def test_affinity_is_that_of_nvml(tmp_path: Path) -> None:
     rows = _read(box, "topo", "-m")["rows"]
     assert [_numbers(row["cpu_affinity"]) for row in rows] == cpus
     assert {row["numa"] for row in rows} == {"0", "1"}
+    assert [row["gpu_numa_id"] for row in rows] == [None] * 8
 
 
 def _numbers(text: str) -> list[int]:

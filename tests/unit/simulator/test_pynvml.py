@@ -77,7 +77,7 @@ CALLS = {
     "nvmlDeviceGetMemoryAffinity(a, 1, 0)": [1],
     "nvmlDeviceGetCpuAffinity(a, 2)": [4294967295, 4294967295],
     "nvmlDeviceGetCpuAffinityWithinScope(a, 2, 1)": [4294967295, 4294967295],
-    "nvmlDeviceGetNumaNodeId(a)": 0,
+    "nvmlDeviceGetNumaNodeId(a)": {"code": 3},
     "nvmlDeviceGetAddressingMode(a)": 0,
     "nvmlDeviceGetMinorNumber(a)": 0,
     "nvmlDeviceGetInforomVersion(a, 1)": "6.16",
