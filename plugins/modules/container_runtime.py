@@ -78,6 +78,14 @@ options:
     description: Whether CDI is switched on. V(false) leaves it as it is.
     type: bool
     default: false
+  restart:
+    description:
+      - Whether whoever runs this module restarts the engine where RV(restart_required) says so, as role
+        C(gpu.fleet.toolkit) does.
+      - The plan then has the step C(restart) where nothing has to be written, but the files are newer than the engine's
+        start. Check mode reports it as a change. This module itself still restarts nothing.
+    type: bool
+    default: false
   prove_running:
     description:
       - Whether to wait until the running engine says through the Container Runtime Interface (C(crictl info)) that
@@ -204,7 +212,7 @@ from ..module_utils._observe.engines import find_runtime
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.helpers import find_helper
 from ..module_utils._observe.podman import read_podman
-from ..module_utils._plan.engine import RUNTIMES
+from ..module_utils._plan.engine import RUNTIMES, plan_restart
 from ..module_utils._plan.runtime import make_engine_wish
 
 ARGUMENTS: dict[str, Any] = {
@@ -223,6 +231,7 @@ ARGUMENTS: dict[str, Any] = {
     "runtime_path": {"type": "str"},
     "set_as_default": {"type": "bool", "default": False},
     "cdi_enabled": {"type": "bool", "default": False},
+    "restart": {"type": "bool", "default": False},
     "prove_running": {"type": "bool", "default": False},
     "prove_seconds": {"type": "int", "default": 60},
     "host_root": {"type": "path", "default": "/"},
@@ -244,7 +253,12 @@ def configure(module: AnsibleModule, host: HostRoot, runtime: str) -> dict[str, 
         act=engine.act,
         returns=engine.returns,
     )
-    result["restart_required"] = result["changed"] or engine.reader.started_before_files()
+    stale = engine.reader.started_before_files()
+    result["restart_required"] = result["changed"] or stale
+    if module.params["restart"] and stale and not result["changed"]:
+        plan = plan_restart(runtime, result["unit"])
+        # Where it is not only foretold, the task that restarts the engine reports the change.
+        result.update(plan=plan.result()["plan"], diff=plan.diff(), changed=module.check_mode)
     if module.params["prove_running"]:
         result["cri"] = prove(module, runtime, wish.names if wish.state == "present" else ())
     return result

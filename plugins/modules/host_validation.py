@@ -63,6 +63,13 @@ options:
       - For check mode alone.
     type: bool
     default: false
+  restarts:
+    description:
+      - Whether one of the steps that O(pending) is about restarts the engine, so that it does not count that the engine
+        still runs with older files.
+      - For check mode alone.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - gpu.fleet._attributes
   - gpu.fleet._host_root
@@ -127,7 +134,7 @@ findings:
   sample: []
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -158,6 +165,7 @@ ARGUMENTS: dict[str, Any] = {
     "extras": {"type": "list", "elements": "str", "choices": list(EXTRAS), "default": []},
     "at_boot": {"type": "bool", "default": False},
     "pending": {"type": "bool", "default": False},
+    "restarts": {"type": "bool", "default": False},
     "host_root": {"type": "path", "default": "/"},
 }
 SAVE = "save_options"
@@ -178,6 +186,11 @@ def wanted_options(options: dict[str, Any]) -> dict[str, Any] | None:
     if options["state"] == "absent" or not options["at_boot"]:
         return None
     return {name: options[name] for name in OPTIONS}
+
+
+def foreseen(options: dict[str, Any], seen: Seen) -> Seen:
+    """What was observed, without what a planned restart of the engine will end."""
+    return replace(seen, restart=False) if options["restarts"] else seen
 
 
 def plan(options: dict[str, Any], wish: Validation, seen: Seen, saved: dict[str, Any] | None) -> Plan:
@@ -209,8 +222,11 @@ def returns(options: dict[str, Any], wish: Validation, seen: Seen) -> dict[str, 
 def validate(module: AnsibleModule, host: HostRoot) -> dict[str, Any]:
     """Observe, plan, apply, prove."""
     options, wish = module.params, make_validation(module.params)
-    if options["pending"] and not module.check_mode:
-        module.fail_json(msg="pending is true outside of check mode, where nothing is proved by what is only planned")
+    foretold = [name for name in ("pending", "restarts") if options[name]]
+    if foretold and not module.check_mode:
+        module.fail_json(
+            msg=f"{foretold[0]} is true outside of check mode, where nothing is proved by what is only planned"
+        )
     validation = HostValidation(host, wish, run=runner(module), helpers=helpers(module), engine=options["engine"])
 
     def act(step: Step, seen: Seen) -> None:
@@ -221,7 +237,7 @@ def validate(module: AnsibleModule, host: HostRoot) -> dict[str, Any]:
 
     return bring_about(
         module,
-        observe=validation.observe,
+        observe=lambda: foreseen(options, validation.observe()),
         decide=lambda seen: plan(options, wish, seen, saved_options(host)),
         act=act,
         returns=lambda seen: returns(options, wish, seen),

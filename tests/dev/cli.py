@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -281,12 +282,17 @@ def _start_log(verb: str) -> None:
         return
     folder = collection.LOCAL_CACHE / "logs"
     for old in sorted(folder.glob("*"), key=_age)[:-KEPT_LOGS]:
-        machine.remove(old)
+        with suppress(FileNotFoundError):  # another `./dev` of this checkout removes it, too
+            machine.remove(old)
     progress.set_log(folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{verb}-{os.getpid()}" / "dev.log")
 
 
 def _age(path: Path) -> float:
-    return path.stat().st_mtime
+    """When it was changed last; what somebody else removes meanwhile counts as the oldest."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

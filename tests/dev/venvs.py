@@ -74,9 +74,9 @@ def environment(leg: Leg) -> Path:
 
 def interpreters() -> dict[str, Path]:
     """Version as in `3.12` -> interpreter; pyenv's own before those on PATH, the newest patch release of each."""
-    candidates = sorted(_pyenv().glob("versions/3.*/bin/python3"), key=_patch_release, reverse=True)
+    candidates = sorted(_found(_pyenv(), "versions/3.*/bin/python3"), key=_patch_release, reverse=True)
     for directory in os.environ.get("PATH", "").split(":"):
-        candidates += sorted(Path(directory or ".").glob("python3.[0-9]*"))
+        candidates += sorted(_found(Path(directory or "."), "python3.[0-9]*"))
     candidates += [Path(p) for p in (shutil.which("python3"), "/usr/bin/python3") if p]
     found: dict[str, Path] = {}
     for candidate in candidates:
@@ -84,6 +84,11 @@ def interpreters() -> dict[str, Path]:
         if version:
             found.setdefault(version, path)
     return found
+
+
+def _found(folder: Path, pattern: str) -> list[Path]:
+    """What a folder has; nothing where it may not be read, as PATH may name folders of another user's."""
+    return list(folder.glob(pattern)) if os.access(folder, os.R_OK | os.X_OK) else []
 
 
 def _pyenv() -> Path:
@@ -98,7 +103,8 @@ def _patch_release(path: Path) -> tuple[int, ...]:
 
 def _probe(candidate: Path) -> tuple[str, Path]:
     """Version and path of the interpreter itself; an empty version for what is none, as a pyenv shim."""
-    if "shims" in candidate.parts or not _NAME.match(candidate.name) or not candidate.exists():
+    # What may not be run, or stands in a folder that may not be entered, is none either.
+    if "shims" in candidate.parts or not _NAME.match(candidate.name) or not os.access(candidate, os.X_OK):
         return "", candidate
     done = subprocess.run([candidate, "-Ic", _PROBE], capture_output=True, text=True, check=False)
     version, path = [*done.stdout.split(maxsplit=1), "", ""][:2]

@@ -18,7 +18,7 @@ from .model import Finding, Plan, Step
 RUNTIMES = ("containerd", "crio", "docker", "podman")
 PRESENT, ABSENT = "present", "absent"
 
-EDIT, WRITE, REMOVE = "edit_file", "write_file", "remove_file"
+EDIT, WRITE, REMOVE, RESTART = "edit_file", "write_file", "remove_file", "restart"
 
 # runtime -> (configuration file, drop-in file; empty where the engine reads none)
 PATHS = {
@@ -140,6 +140,13 @@ def make_plan(files: Iterable[FileChange], findings: Iterable[Finding] = ()) -> 
     if any(f.severity == "error" for f in found):
         return EnginePlan(Plan(findings=found))
     return EnginePlan(Plan(tuple(f.step() for f in changed), found), changed)
+
+
+def plan_restart(runtime: str, unit: str) -> Plan:
+    """The restart of an engine whose files are newer than its start, although nothing has to be written into them."""
+    before, after = "started before its files were last changed", "runs with its files as they are"
+    reason = f"{runtime} reads its files when it starts, so what was changed since then is not in effect"
+    return Plan((Step(RESTART, unit, before, after, reason, "runtime"),))
 
 
 def plan_engine(

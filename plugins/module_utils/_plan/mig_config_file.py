@@ -18,6 +18,8 @@ from typing import Any
 from .mig_layout import DeviceName, MigGpu, parse_device_name
 
 VERSION = "v1"
+# Findings name a setting as role mig has it, then as the modules do.
+SELECTED = "mig_selected_config (option selected_config)"
 DOCUMENT_KEYS = ("version", "mig-configs")
 ENTRY_KEYS = ("devices", "device-filter", "mig-enabled", "mig-devices")
 FILTER = re.compile(r"0x([0-9a-fA-F]{8})(?::0x([0-9a-fA-F]{8}))?")
@@ -97,11 +99,11 @@ def select_config(configs: dict[str, tuple[Entry, ...]], name: str | None) -> tu
     if name is None and len(configs) == 1:
         name = next(iter(configs))
     if name is None:
-        message = f"selected_config is not set and the config holds several ({known}); name one"
-        raise ConfigError("unknown_config", message, wanted="one selected_config", found=f"mig-configs: {known}")
+        message = f"{SELECTED} is not set and the config holds several ({known}); name one"
+        raise ConfigError("unknown_config", message, wanted=f"one {SELECTED}", found=f"mig-configs: {known}")
     if name not in configs:
-        message = f"selected_config is {name!r}, which the config does not hold; it holds: {known}"
-        raise ConfigError("unknown_config", message, wanted=f"selected_config: {name}", found=f"mig-configs: {known}")
+        message = f"{SELECTED} is {name!r}, which the config does not hold; it holds: {known}"
+        raise ConfigError("unknown_config", message, wanted=f"{SELECTED}: {name}", found=f"mig-configs: {known}")
     return name, configs[name]
 
 

@@ -7,27 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .mig_config_file import ConfigError, Target
+from .mig_config_file import SELECTED, ConfigError, Target
 from .mig_layout import GpuInstance, MigGpu, describe
 from .model import Finding
 
 GUIDE = "NVIDIA MIG User Guide"
 PARTED = "https://github.com/NVIDIA/mig-parted"
 
+# A setting is named as role mig has it, then as the modules do.
+CONFIGS = "mig_config or mig_config_file (options config, config_file)"
+CLIENTS = "mig_gpu_clients (option gpu_clients)"
+SKIP_RESET = "mig_skip_reset (option skip_reset)"
+
 # error kind -> (finding id, remedy, source); 050 and 051 are user problems on record, numbers from 101 are ours
 KINDS = {
-    "invalid_config": ("GPU-MIG-101", "correct the config (options config, config_file)", PARTED),
-    "unknown_config": ("GPU-MIG-102", "set selected_config to one of the names", PARTED),
+    "invalid_config": ("GPU-MIG-101", f"correct {CONFIGS}", PARTED),
+    "unknown_config": ("GPU-MIG-102", f"set {SELECTED} to one of the names", PARTED),
     "unknown_profile": ("GPU-MIG-103", "list what the GPU offers: nvidia-smi mig -lgip", f"{PARTED}/issues/18"),
     "infeasible_layout": ("GPU-MIG-104", "list sizes and starts: nvidia-smi mig -lgipp; ask for less", GUIDE),
     "not_mig_capable": ("GPU-MIG-105", "leave this GPU out by devices or device-filter", GUIDE),
-    "in_use": ("GPU-MIG-106", "end these processes, or name their units in gpu_clients", GUIDE),
+    "in_use": ("GPU-MIG-106", f"end these processes, or name their units in {CLIENTS}", GUIDE),
     "nvml_error": ("GPU-MIG-107", "read the kernel log: journalctl -k --grep NVRM", GUIDE),
     "gpu_lost": ("GPU-MIG-108", "read the kernel log (journalctl -k --grep Xid), then reboot the host", GUIDE),
     "driver_not_loaded": ("GPU-MIG-109", "load the driver: modprobe nvidia", GUIDE),
     "permission": ("GPU-MIG-110", "run the task with become: true", GUIDE),
     "device_not_found": ("GPU-MIG-111", "list the GPUs: nvidia-smi -L", PARTED),
-    "mode_change_blocked": ("GPU-MIG-050", "name the units that hold the GPU in gpu_clients", f"{PARTED}/issues/181"),
+    "mode_change_blocked": ("GPU-MIG-050", f"name the units that hold the GPU in {CLIENTS}", f"{PARTED}/issues/181"),
     "reset_required": ("GPU-MIG-051", "reboot the host; the mode is set and waits for it", f"{PARTED}/issues/19"),
 }
 KIND_OF = {row[0]: kind for kind, row in KINDS.items()}
@@ -68,7 +73,7 @@ def not_capable(gpu: MigGpu, severity: str = "error") -> Finding:
 
 def waits_for_reset(gpu: MigGpu, severity: str) -> Finding:
     """The mode is set, the reset that makes it true is forbidden."""
-    text = f"{gpu.label} waits for a reset, which skip_reset forbids; instances can be made only after it"
+    text = f"{gpu.label} waits for a reset, which {SKIP_RESET} forbids; instances can be made only after it"
     found = f"mode {mode_word(gpu.enabled)}, pending {mode_word(gpu.pending)}"
     return mig_finding("reset_required", text, wanted=mode_word(gpu.pending), found=found, severity=severity)
 

@@ -18,6 +18,8 @@ from .states import Results, conditions, decide_states
 SCHEMA = 1
 WIDTH = 118
 SHORT = 60
+# How much of what two texts have in common stands before the place where they part.
+CONTEXT = 20
 CLUSTER = "cluster"
 
 
@@ -158,7 +160,7 @@ def plan_lines(plan: Iterable[Mapping[str, Any]]) -> list[str]:
         found += _wrapped(
             f"{number:3}. {step['role']}: {step['action']} {step['target']}{harm}", indent="  ", hanging="       "
         )
-        change = f"{_short(step['before'])} -> {_short(step['after'])}"
+        change = " -> ".join(_shortened(step["before"], step["after"]))
         found += _wrapped(f"{change} ({step['reason']})", indent="       ", hanging="       ")
     return found
 
@@ -191,17 +193,31 @@ def _unplanned(report: Mapping[str, Any]) -> list[str]:
 
 
 def _summary(report: Mapping[str, Any]) -> str:
-    number = len(report["plan"])
     if report["verb"] == "status":
-        return f"Drift: {number} step(s) would bring it back; playbook gpu.fleet.plan shows them."
+        # Status does not plan the hosts, so it cannot say how many steps there are.
+        return "Drift: playbook gpu.fleet.plan shows what would bring it back."
     places = {s["host"] for s in report["plan"]}
     cluster = " and the cluster" if CLUSTER in places else ""
-    return f"Steps carried out: {number}, on {len(places - {CLUSTER})} host(s){cluster}."
+    return f"Steps carried out: {len(report['plan'])}, on {len(places - {CLUSTER})} host(s){cluster}."
 
 
-def _short(value: Any) -> str:
-    text = "none" if value is None else " ".join(str(value).split())
-    return text if len(text) <= SHORT else f"{text[: SHORT - 3]}..."
+def _shortened(before: Any, after: Any) -> tuple[str, str]:
+    """Both sides of a step, cut so that the first place where they differ is seen."""
+    old, new = (_flat(value) for value in (before, after))
+    shared = next((n for n, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
+    # What is cut in front is the same on both sides; equal texts have nothing to show but their beginning.
+    late = shared > SHORT - CONTEXT and max(len(old), len(new)) > SHORT and old != new
+    skip = shared - CONTEXT if late else 0
+    return _cut(old, skip), _cut(new, skip)
+
+
+def _flat(value: Any) -> str:
+    return "none" if value is None else " ".join(str(value).split())
+
+
+def _cut(text: str, skip: int) -> str:
+    shown = f"...{text[skip:]}" if skip else text
+    return shown if len(shown) <= SHORT else f"{shown[: SHORT - 3]}..."
 
 
 def _hosts(hosts: Sequence[str]) -> str:

@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog.mig import MigProfile, find_model
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.mig_findings import KINDS
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.mig_layout import ComputeInstance, GpuInstance, MigGpu
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.mig_wish import MigWish
 
@@ -184,6 +186,25 @@ REFUSED = {
         "all-1g.5gb",
     ),
 }
+
+
+OPTIONS = re.compile(r"\b(config_file|selected_config|mode_only|skip_reset|at_boot|gpu_clients)\b")
+
+
+def unnamed(text):
+    """Options that are named as the modules have them, without the role's variable."""
+    return [option for option in OPTIONS.findall(text) if f"mig_{option}" not in text]
+
+
+@pytest.mark.parametrize(("gpus", "wanted", "kind", "named"), REFUSED.values(), ids=REFUSED)
+def test_findings_name_the_variables_of_role_mig(gpus, wanted, kind, named):
+    found = wanted.decide(gpus).findings
+    assert [unnamed(" ".join([f.summary, f.wanted, f.found, f.remedy])) for f in found] == [[] for _ in found]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_remedies_name_the_variables_of_role_mig(kind):
+    assert unnamed(KINDS[kind][1]) == []
 
 
 @pytest.mark.parametrize(("gpus", "wanted", "kind", "named"), REFUSED.values(), ids=REFUSED)

@@ -149,3 +149,4 @@ def test_selection(names, wanted, result):
     with pytest.raises(ConfigError, match=result) as found:
         select_config(configs, wanted)
     assert found.value.kind == "unknown_config"
+    assert "mig_selected_config" in f"{found.value} {found.value.wanted}"

@@ -116,9 +116,36 @@ def test_a_host_that_failed_has_no_empty_plan():
     assert "Nothing would change." not in lines
 
 
-def test_site_counts_its_steps_and_status_calls_them_drift():
+def test_site_counts_its_steps():
     assert "Steps carried out: 2, on 1 host(s) and the cluster." in report_lines(report("site"))
-    assert any(x.startswith("Drift: 2") for x in report_lines(report("status")))
+
+
+def test_status_names_no_number_of_steps_as_it_does_not_plan_the_hosts():
+    drift = [x for x in report_lines(report("status")) if x.startswith("Drift")]
+    assert drift == ["Drift: playbook gpu.fleet.plan shows what would bring it back."]
+
+
+LONG = "plugins.io.containerd.cri.v1.runtime.containerd.runtimes.nvidia.options."
+PARTED = "...options.BinaryName"
+CHANGES = {
+    "short": ("absent", "present", "absent -> present"),
+    "nothing before": (None, "x" * 70, f"none -> {'x' * 57}..."),
+    "they part late": (
+        f"{LONG}BinaryName: a",
+        f"{LONG}BinaryName: b",
+        "...options.BinaryName: a -> ...options.BinaryName: b",
+    ),
+    "one goes on": (LONG, f"{LONG}x", "...imes.nvidia.options. -> ...imes.nvidia.options.x"),
+    "they part early, and are long": (f"a{LONG}", f"b{LONG}", f"a{LONG[:56]}... -> b{LONG[:56]}..."),
+    "both fit": (LONG[:58], LONG[:60], f"{LONG[:58]} -> {LONG[:60]}"),
+    "equal": (LONG, LONG, f"{LONG[:57]}... -> {LONG[:57]}..."),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "shown"), CHANGES.values(), ids=CHANGES)
+def test_both_sides_of_a_step_are_cut_so_that_their_difference_is_seen(before, after, shown):
+    lines = plan_lines([{"host": "h", "role": "toolkit", **STEP, "before": before, "after": after}])
+    assert " ".join(x.strip() for x in lines[2:]) == f"{shown} (the host has no driver)"
 
 
 def test_lines_fit_a_terminal():
