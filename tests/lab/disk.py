@@ -60,6 +60,13 @@ class Disk:
         return self.lab.path(self.mount / "upper")
 
     @property
+    def lower(self) -> list[Path]:
+        """The layers below it, the topmost first, as this process reaches them."""
+        record = self._read()
+        own = [self.lab.path(self.mount / "layers" / number / "upper") for number in record.current]
+        return [*own, *map(Path, record.below)]
+
+    @property
     def is_own(self) -> bool:
         """Whether it is a file system of its own; a folder on the machine's disk where there are no loop devices."""
         return (self.folder / "disk.img").exists()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from .host import Host
@@ -62,21 +63,32 @@ Tree = dict[str, str]
 
 def snapshot(host: Host) -> Tree:
     """Path to a text that changes when the file does: type, mode, owner and what it holds, but no times."""
-    tree = _upper(host.disk.upper)
+    tree = written(host.disk.upper, host.disk.lower)
     listing = host.shell("find /run /dev -printf '%p\\t%y %m %U:%G %l\\n' 2>/dev/null || true")  # some go meanwhile
     tree.update((name, text) for name, _tab, text in (line.partition("\t") for line in listing.splitlines()))
     return {name: text for name, text in sorted(tree.items()) if not is_noise(name)}
 
 
-def _upper(upper: Path) -> Tree:
+def written(upper: Path, lower: Sequence[Path]) -> Tree:
+    """What an overlay's upper layer has that those below it, the topmost first, have not."""
     tree = {}
     for folder, folders, files in os.walk(upper):
         place = folder.removeprefix(str(upper))
         folders[:] = [name for name in folders if not is_noise(f"{place}/{name}")]
         for name in (*folders, *files):
-            if not is_noise(f"{place}/{name}"):
-                tree[f"{place}/{name}"] = _described(Path(folder, name))
+            path = f"{place}/{name}"
+            if not is_noise(path) and not _only_leads_on(upper, lower, path):
+                tree[path] = _described(Path(folder, name))
     return tree
+
+
+def _only_leads_on(upper: Path, lower: Sequence[Path], path: str) -> bool:
+    """Whether it is a directory as below: a file that is written in it brings it into the upper layer."""
+    here = Path(f"{upper}{path}")
+    if here.is_symlink() or not here.is_dir():
+        return False
+    below = next((found for layer in lower if os.path.lexists(found := Path(f"{layer}{path}"))), None)
+    return below is not None and _described(below) == _described(here)
 
 
 def is_noise(name: str) -> bool:
