@@ -215,8 +215,8 @@ KERNEL_MESSAGES = (
         {"blocking": False},
     ),
     LogMessage("driver_loaded", rf"NVRM: loading {BANNER}", INFO, f"{OPEN_SOURCE} nv.c", "2026-03-31"),
-    LogMessage("modeset_loaded", rf"nvidia-modeset: Loading {BANNER}", INFO, f"{OPEN_SOURCE} nvidia-modeset",
-        "2026-03-31",
+    LogMessage(
+        "modeset_loaded", rf"nvidia-modeset: Loading {BANNER}", INFO, f"{OPEN_SOURCE} nvidia-modeset", "2026-03-31",
     ),
     LogMessage(
         "uvm_loaded", r"nvidia-uvm: Loaded the UVM driver(?: in \d+ mode)?, major device number (?P<uvm_major>\d+)",

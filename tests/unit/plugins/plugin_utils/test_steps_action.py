@@ -101,6 +101,7 @@ def test_steps_that_are_left_are_no_success():
 def test_the_host_program_has_all_rooms_and_helpers():
     files = program_files()
     assert {"pynvml.py", "yaml/__init__.py", "tomlkit/__init__.py", "gpu_fleet/_host/program.py"} <= set(files)
+    assert "gpu_fleet/_observe/texts/modinfo.py" in files
     assert {p.split("/")[1] for p in files if p.startswith("gpu_fleet/")} == {
         "_observe",
         "_plan",
