@@ -14,6 +14,7 @@ import pytest
 from concluded.comparing import read_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.sources import SOURCES, read_output
 
@@ -21,6 +22,8 @@ OWN = Path(__file__).parents[1] / "fixtures" / "outputs"
 CASES = list(read_cases(OWN).values())
 KINDS = [source.kind for source in SOURCES]
 
+# Its tables of characters stay out of the checkout's own files.
+set_hypothesis_home_dir(Path(__file__).parents[3] / ".cache" / "hypothesis")
 # Same examples in every run: a failure has to be the change's, not the day's. More of them for a long search.
 EXAMPLES = int(os.environ.get("GPU_FLEET_EXAMPLES", "10"))
 EVERY_RUN = settings(
