@@ -199,6 +199,14 @@ def test_a_link_that_is_down(tmp_path: Path) -> None:
     assert "\t Link 3: <inactive>" in box.smi("nvlink", "-p", "-i", "0").stdout.splitlines()
 
 
+def test_no_link_is_up(tmp_path: Path) -> None:
+    box = Sandbox(tmp_path, "v100x4")
+    with edit(box.state_path) as state:
+        state.links += [{"gpu": "0", "id": str(number), "down": "1"} for number in range(6)]
+    gpus = _read(box, "nvlink", "-s")["gpus"]
+    assert [gpu["reason"] for gpu in gpus] == ["all links are inactive", None, None, None]
+
+
 def test_no_links_in_mig_mode(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, "hgx-h100")
     assert box.smi("-i", "0", "-mig", "1").returncode == 0
