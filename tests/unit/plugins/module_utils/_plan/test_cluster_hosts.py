@@ -55,4 +55,4 @@ def test_facts_of_a_host_that_is_not_ready_are_not_sent(state):
 
 def test_a_host_that_was_never_looked_at_has_no_facts():
     (found,) = cluster_hosts([{"inventory_hostname": "gpu-a"}], planned=False)
-    assert (found["state"], found["facts"], found["names"]) == ("not_ready", {}, ["gpu-a"])
+    assert (found["state"], found["facts"], found["names"]) == ("unknown", {}, ["gpu-a"])
