@@ -47,7 +47,8 @@ def _import(place: Path) -> list[str]:
         return built.stdout.splitlines()
     (tarball,) = (place / "build").glob("*.tar.gz")
     (place / "importer.cfg").write_text(SETTINGS)
-    settings = {"GALAXY_IMPORTER_CONFIG": str(place / "importer.cfg")}
+    # The importer gives ansible-doc a collections path of its own; what we depend on is found on Python's.
+    settings = {"GALAXY_IMPORTER_CONFIG": str(place / "importer.cfg"), "PYTHONPATH": str(collection.dependencies())}
     done = _run([sys.executable, "-m", "galaxy_importer.main", str(tarball)], settings, cwd=place)
     lines = done.stdout.splitlines()
     return lines if done.returncode else [line for line in lines if line.startswith(COMPLAINTS)]
