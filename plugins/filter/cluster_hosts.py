@@ -47,6 +47,8 @@ _value:
       addresses: [198.51.100.11]
       state: ready
       facts: {gpus: []}
+      observed_at: "2026-11-30T22:12:24Z"
+      relaid: false
 """
 
 from collections.abc import Callable

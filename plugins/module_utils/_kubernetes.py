@@ -32,6 +32,7 @@ with suppress(ImportError):  # AnsibleK8SModule names the package that is missin
     REQUEST_ERRORS = (ApiException, HTTPError)
 
 NO_REQUEST = -1
+GONE = 404
 MERGE_PATCH = "application/merge-patch+json"
 
 
@@ -52,7 +53,7 @@ def cluster_module(options: Mapping[str, Any]) -> AnsibleK8SModule:
 
 
 class Cluster:
-    """Reads by list calls, one a kind; writes by patches. Both wait for an API server that is busy or restarts."""
+    """Reads by list calls, one a kind; writes by patches. All wait for an API server that is busy or restarts."""
 
     def __init__(self, module: AnsibleK8SModule) -> None:
         """Raises ClusterError where no cluster is configured or it cannot be reached."""
@@ -78,6 +79,14 @@ class Cluster:
     def patch(self, path: str, body: Mapping[str, Any]) -> None:
         """Merges ``body`` (RFC 7386: null removes) as field manager gpu.fleet. Raises ClusterError."""
         self._patient("PATCH", path, query={"fieldManager": MANAGER}, body=dict(body))
+
+    def delete(self, path: str) -> None:
+        """Deletes the object at ``path``; one that is gone already is as good. Raises ClusterError."""
+        try:
+            self._patient("DELETE", path, query={})
+        except ClusterError as error:
+            if error.status != GONE:
+                raise
 
     def _patient(self, method: str, path: str, *, query: dict[str, Any], body: Any = None) -> str:
         """The answer to a request that may be sent again."""

@@ -57,6 +57,14 @@ options:
         description: The result of M(gpu.fleet.gpu_info). Needed where O(hosts[].state=ready).
         type: dict
         default: {}
+      observed_at:
+        description: When M(gpu.fleet.gpu_info) looked at the GPUs last. Handed on in RV(nodes).
+        type: str
+        default: ''
+      relaid:
+        description: Whether this run changes, or in check mode would change, the MIG layout. Handed on in RV(nodes).
+        type: bool
+        default: false
   mig_strategy:
     description: The device plugin's and GFD's MIG strategy.
     type: str
@@ -99,6 +107,8 @@ nodes:
       labels: {nvidia.com/gpu.count: "2"}
       resources: {nvidia.com/gpu: 2}
       gpus: [GPU-5c6e1fc0-0000-4000-8000-000000000001]
+      observed_at: "2026-11-30T22:12:24Z"
+      relaid: false
 labels:
   description: Node to the labels it has to have; null for one that has to go.
   type: dict
@@ -136,6 +146,8 @@ HOST = {
     "addresses": {"type": "list", "elements": "str", "default": []},
     "state": {"type": "str", "choices": ["ready", "not_ready", "ignored", "planned", "unknown"], "default": "ready"},
     "facts": {"type": "dict", "default": {}},
+    "observed_at": {"type": "str", "default": ""},
+    "relaid": {"type": "bool", "default": False},
 }
 OPTIONS = {
     "hosts": {"type": "list", "elements": "dict", "required": True, "options": HOST},
@@ -156,11 +168,13 @@ def host_of(row: dict[str, Any]) -> Host:
         addresses=tuple(row["addresses"]),
         state=row["state"],
         facts=row["facts"],
+        observed_at=row.get("observed_at") or "",
+        relaid=bool(row.get("relaid")),
     )
 
 
 def returns(plan: Plan, wishes: Sequence[NodeWish]) -> dict[str, Any]:
-    shown = ("host", "node", "operands", "reason", "labels", "resources", "gpus")
+    shown = ("host", "node", "operands", "reason", "labels", "resources", "gpus", "observed_at", "relaid")
     return {
         "changed": plan.changed,
         "diff": plan.diff(),

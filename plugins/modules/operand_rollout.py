@@ -16,9 +16,13 @@ description:
     labels select it.
   - Says for every node that is not ready why, what a known message of engine, runtime or plugin means, and the last
     lines of the log where a container crashes (on ten nodes at most, since they will be the same).
+  - Deletes a ready pod that started before the GPUs of its node were as they are now and disagrees with the proof, so
+    that its DaemonSet replaces it. NVIDIA's operands count the devices only when they start, so a new MIG layout would
+    not reach the cluster otherwise. It is done once a node and run, and pods that have a GPU keep it.
+  - A device plugin that has all devices but holds some for unhealthy is left alone.
   - A look that an API server does not answer is repeated. A pod is asked once for its proof, eight pods at a time.
   - Does not fail where nodes are not ready; look at RV(ready).
-  - In check mode it looks once and does not wait.
+  - In check mode it looks once, does not wait, and shows in RV(plan) which pods it would replace.
 options:
   name:
     description: Name of the DaemonSet. Its pods carry it as label C(app).
@@ -52,6 +56,14 @@ options:
         type: list
         elements: str
         default: []
+      observed_at:
+        description: When the host's GPUs were looked at. Pods that started later are not replaced; without it, none is.
+        type: str
+        default: ''
+      relaid:
+        description: Whether the MIG layout was changed in this run, so that a pod that started before is replaced.
+        type: bool
+        default: false
       host:
         description: Not used. It is here so that rows of M(gpu.fleet.node_labels) can be given as they are.
         type: str
@@ -61,6 +73,17 @@ options:
       reason:
         description: Not used, as O(expected[].host).
         type: str
+  relaid:
+    description:
+      - Names of nodes of which the MIG layout would be changed by now, were it not for check mode. Their ready pods are
+        in RV(plan) then. Not used otherwise.
+    type: list
+    elements: str
+    default: []
+  replaced:
+    description: In check mode, whether the DaemonSet itself would be changed by now, which replaces all pods.
+    type: bool
+    default: false
   proof:
     description:
       - What a ready pod has to show. V(allocatable) is the node's allocatable resources, V(labels) the labels in the
@@ -82,7 +105,8 @@ options:
     type: int
     default: 2
 extends_documentation_fragment:
-  - gpu.fleet._attributes.info
+  - gpu.fleet._attributes
+  - gpu.fleet._plan
   - kubernetes.core.k8s_auth_options
 attributes:
   platform:
@@ -107,6 +131,25 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+plan:
+  description: The pods that were, or in check mode would be, replaced.
+  type: dict
+  returned: always
+  sample:
+    disrupts: nothing
+    steps:
+      - action: restart_pod
+        target: Pod nvidia-device-plugin-daemonset-x7k2p on Node gpu-a
+        before: running
+        after: a new pod
+        reason: the MIG layout of its node is another one than when it started
+        disrupts: nothing
+findings:
+  description: Always empty.
+  type: list
+  elements: dict
+  returned: always
+  sample: []
 ready:
   description: Whether all nodes are ready.
   type: bool
@@ -140,7 +183,7 @@ waited:
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -149,12 +192,15 @@ from ..module_utils._kubernetes import AnsibleK8SModule, Cluster, ClusterError, 
 from ..module_utils._observe.texts.container_log import with_meaning
 from ..module_utils._plan import rollout
 from ..module_utils._plan.labels import is_gfd_key
+from ..module_utils._plan.model import Plan, Step
 
 EXPECTED = {
     "node": {"type": "str", "required": True},
     "resources": {"type": "dict", "default": {}},
     "labels": {"type": "dict", "default": {}},
     "gpus": {"type": "list", "elements": "str", "default": []},
+    "observed_at": {"type": "str", "default": ""},
+    "relaid": {"type": "bool", "default": False},
     "host": {"type": "str"},
     "operands": {"type": "bool"},
     "reason": {"type": "str"},
@@ -163,6 +209,8 @@ OPTIONS = {
     "name": {"type": "str", "required": True},
     "namespace": {"type": "str", "required": True},
     "expected": {"type": "list", "elements": "dict", "default": [], "options": EXPECTED},
+    "relaid": {"type": "list", "elements": "str", "default": []},
+    "replaced": {"type": "bool", "default": False},
     "proof": {"type": "str", "choices": ["none", "allocatable", "labels", "series"], "default": "none"},
     "port": {"type": "int", "default": 9400},
     "timeout": {"type": "int", "default": 0},
@@ -178,12 +226,17 @@ ASKED_PROOFS = ("labels", "series")
 class Rollout:
     """One DaemonSet and what is expected of it."""
 
-    def __init__(self, cluster: Cluster, params: dict[str, Any]) -> None:
+    def __init__(self, cluster: Cluster, params: dict[str, Any], *, check_mode: bool = False) -> None:
         self.cluster = cluster
         self.params = params
         self.expected = {row["node"]: row for row in params["expected"]}
         self.pods_path = f"/api/v1/namespaces/{params['namespace']}/pods"
+        self.check_mode = check_mode
+        self.planned = set(params["relaid"]) if check_mode else set()
+        self.pods: dict[str, Mapping[str, Any]] = {}
+        self.steps: list[Step] = []
         self.proved: set[str] = set()
+        self.restarted: dict[str, str] = {}  # node -> why its pod could not be deleted, else empty
         self.deadline = float("inf")
 
     def look(self) -> tuple[list[rollout.NodeRollout], Any]:
@@ -198,19 +251,49 @@ class Rollout:
         nodes = self.cluster.list("Node")
         rows = rollout.judge(daemonset, pods=pods, nodes=nodes, expected=self.expected)
         by_name = {n["metadata"]["name"]: n for n in nodes}
+        self.pods = {p["metadata"]["name"]: p for p in pods}
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return list(pool.map(lambda row: self.prove(row, by_name), rows)), pace(daemonset)
 
     def prove(self, row: rollout.NodeRollout, nodes: Mapping[str, Mapping[str, Any]]) -> rollout.NodeRollout:
-        """A ready row stays ready only where its proof holds."""
-        if row.state != rollout.READY or row.node not in self.expected:
+        """A ready row stays ready only where its proof holds and its pod may stay."""
+        if row.state != rollout.READY or row.pod in self.proved:
             return row
-        if row.pod in self.proved:
+        if row.node in self.planned:
+            return rollout.NodeRollout(row.node, rollout.NOT_READY, rollout.FORETOLD, row.pod, rollout.FORETOLD)
+        if row.node not in self.expected:
             return row
-        reason = self.missing(row, nodes[row.node])
-        if not reason and self.params["proof"] in ASKED_PROOFS:
+        reason, refused = self.missing(row, nodes[row.node]), self.restarted.get(row.node, "")
+        restart = self.restart_reason(row, nodes[row.node], reason)
+        told = "; ".join(filter(None, (reason or restart, refused)))
+        if not told and self.params["proof"] in ASKED_PROOFS:
             self.proved.add(row.pod)
-        return rollout.NodeRollout(row.node, rollout.NOT_READY, reason, row.pod) if reason else row
+        return rollout.NodeRollout(row.node, rollout.NOT_READY, told, row.pod, restart) if told else row
+
+    def restart_reason(self, row: rollout.NodeRollout, node: Mapping[str, Any], missing: str) -> str:
+        """Why the row's pod has to be replaced; never twice a node."""
+        if row.node in self.restarted:
+            return ""
+        return rollout.restart_reason(self.pods[row.pod], node, self.expected[row.node], missing)
+
+    def restart(self, rows: Iterable[rollout.NodeRollout]) -> None:
+        """Deletes, except in check mode, the pods that have to be replaced. A refusal is told in the node's reason."""
+        outdated = [row for row in rows if row.restart]
+        if self.check_mode:
+            self.steps = [] if self.params["replaced"] else [rollout.restart_step(row) for row in outdated]
+            return
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            refused = list(pool.map(self.delete, outdated))
+        self.restarted.update(zip((row.node for row in outdated), refused))
+        self.steps += [rollout.restart_step(row) for row, told in zip(outdated, refused) if not told]
+
+    def delete(self, row: rollout.NodeRollout) -> str:
+        """Empty, or why the row's pod could not be deleted."""
+        try:
+            self.cluster.delete(f"{self.pods_path}/{row.pod}")
+        except ClusterError as error:
+            return f"its pod could not be replaced: {error}"
+        return ""
 
     def missing(self, row: rollout.NodeRollout, node: Mapping[str, Any]) -> str:
         """What the proof lacks, or an empty text."""
@@ -247,6 +330,7 @@ class Rollout:
             return rollout.NodeRollout(row.node, row.state, with_meaning(row.reason, row.reason), row.pod)
         container = row.reason.split(" crashes")[0].split()[-1]
         text = self.log(row.pod, SHOWN_LINES, previous="true", container=container)
+        text = rollout.last_words(text, self.pods[row.pod], container)
         words = " | ".join(text.splitlines())
         reason = with_meaning(f"{row.reason}; its last words: {words}", text)
         return rollout.NodeRollout(row.node, row.state, reason, row.pod)
@@ -279,6 +363,7 @@ def wait(module: AnsibleK8SModule, watched: Rollout) -> tuple[list[rollout.NodeR
             time.sleep(module.params["poll"])
             continue
         seen = True
+        watched.restart(rows)
         bound = bound or rollout.rollout_seconds(max(len(rows), 1), speed)
         watched.deadline = start + bound
         done = all(r.state == rollout.READY for r in rows)
@@ -300,17 +385,21 @@ def explained(watched: Rollout, rows: list[rollout.NodeRollout]) -> list[rollout
 def main() -> None:
     module = cluster_module(OPTIONS)
     try:
-        rows, waited = wait(module, Rollout(Cluster(module), module.params))
+        watched = Rollout(Cluster(module), module.params, check_mode=module.check_mode)
+        rows, waited = wait(module, watched)
     except ClusterError as error:
         module.fail_json(msg=str(error))
     left = [r for r in rows if r.state != rollout.READY]
+    plan = Plan(tuple(watched.steps))
     module.exit_json(
-        changed=False,
+        changed=plan.changed,
+        diff=plan.diff(),
         ready=not left,
         looked_once=module.check_mode,
         waited=waited,
         nodes=[{"node": r.node, "state": r.state, "reason": r.reason, "pod": r.pod} for r in rows],
         reasons=[f"{r.node}: {r.reason}" for r in left],
+        **plan.result(),
     )
 
 

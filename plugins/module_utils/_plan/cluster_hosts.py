@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .mig import CHANGES_DEVICES
 from .states import host_state
 
 FACTS = ("machine", "vgpu_present")
@@ -22,7 +23,8 @@ Values = Mapping[str, Any]
 
 
 def cluster_hosts(hosts: Iterable[Values], *, planned: bool) -> list[dict[str, Any]]:
-    """One row a host: name, node, names, addresses, state (as host_state), and the facts of those that are ready.
+    """One row a host: name, node, names, addresses, state (as host_state), the facts of those that are ready, and since
+    when (``observed_at``) its GPUs are known to be as they are; ``relaid``: this run changes its MIG layout.
 
     ``hosts`` are the variables of each host; ``planned`` says whether nothing was carried out, because of check mode.
     """
@@ -32,7 +34,9 @@ def cluster_hosts(hosts: Iterable[Values], *, planned: bool) -> list[dict[str, A
 def _row(variables: Values, planned: bool) -> dict[str, Any]:
     facts = variables.get("ansible_facts") or {}
     name = variables["inventory_hostname"]
-    state = host_state(variables.get("gpu_fleet_results") or {}, planned=planned)
+    results = variables.get("gpu_fleet_results") or {}
+    stack = facts.get("gpu_fleet") or {}
+    state = host_state(results, planned=planned)
     addresses = [
         variables.get("ansible_host"),
         *(facts.get("all_ipv4_addresses") or ()),
@@ -44,7 +48,9 @@ def _row(variables: Values, planned: bool) -> dict[str, Any]:
         "names": _distinct([name, facts.get("hostname"), facts.get("fqdn")]),
         "addresses": _distinct(addresses),
         "state": state,
-        "facts": predicting_facts(facts.get("gpu_fleet") or {}) if state == "ready" else {},
+        "facts": predicting_facts(stack) if state == "ready" else {},
+        "observed_at": stack.get("observed_at") or "",
+        "relaid": any(s["action"] in CHANGES_DEVICES for s in (results.get("mig") or {}).get("plan") or ()),
     }
 
 

@@ -32,6 +32,15 @@ DESTROY_GPU_INSTANCE = "destroy_gpu_instance"
 DESTROY_COMPUTE_INSTANCE = "destroy_compute_instance"
 CREATE_GPU_INSTANCE = "create_gpu_instance"
 CREATE_COMPUTE_INSTANCE = "create_compute_instance"
+# After any of these a program that has counted the devices before no longer knows what there is.
+CHANGES_DEVICES = (
+    SET_MODE,
+    RESET,
+    DESTROY_GPU_INSTANCE,
+    DESTROY_COMPUTE_INSTANCE,
+    CREATE_GPU_INSTANCE,
+    CREATE_COMPUTE_INSTANCE,
+)
 
 # MIG mode changes on these need a GPU reset; later architectures change at once (MIG User Guide).
 RESET_ARCHITECTURES = ("ampere",)

@@ -23,7 +23,8 @@ class Host:
 
     ``state`` is ready, not_ready (no operand may land), ignored (no GPU), planned (check mode), or unknown (the node is
     left as it is). ``node`` is an explicit node name, empty for none; then ``names`` and ``addresses`` are tried.
-    ``facts`` is the result of gpu_info, else empty.
+    ``facts`` is the result of gpu_info, else empty. ``observed_at`` is when its GPUs were looked at
+    last; ``relaid``: this run changes its MIG layout.
     """
 
     name: str
@@ -32,13 +33,16 @@ class Host:
     addresses: tuple[str, ...]
     state: str
     facts: Mapping[str, Any]
+    observed_at: str = ""
+    relaid: bool = False
 
 
 @dataclass(frozen=True)
 class NodeWish:
     """What a node has to show. ``changed`` is the patch of its labels, ``gpus`` are UUIDs.
 
-    ``operands``: whether operands may land; where not though the host is ready, ``reason`` says why.
+    ``operands``: whether operands may land; where not though the host is ready, ``reason`` says why. ``observed_at``
+    and ``relaid`` are the host's.
     """
 
     host: str
@@ -49,6 +53,8 @@ class NodeWish:
     gpus: tuple[str, ...]
     operands: bool
     reason: str
+    observed_at: str = ""
+    relaid: bool = False
 
 
 def match_node(host: Host, nodes: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -123,6 +129,8 @@ def _wish(host: Host, node: Mapping[str, Any], mig_strategy: str) -> tuple[NodeW
         gpus=tuple(g["uuid"] for g in gpus),
         operands=known and not refused,
         reason=refused,
+        observed_at=host.observed_at,
+        relaid=host.relaid,
     ), findings
 
 

@@ -30,15 +30,17 @@ def operand_result(
 
     ``nodes`` are rows of node_labels (empty where a role runs alone), ``applied`` is the result of operand and
     ``rollout`` that of operand_rollout. ``waits`` says whether a host that is not ready makes the role fail: not in
-    check mode, and not where the host itself is not ready. ``cluster`` has the steps and findings that belong to no
-    single host. ``hosts`` in the result has the results of all ``hosts``, for playbooks that run the role for one.
+    check mode, and not where the host itself is not ready. ``cluster`` has the steps of both modules, and the findings,
+    which belong to no single host. ``hosts`` in the result has the results of all ``hosts``, for playbooks that run the
+    role for one.
     """
     judge = _Judge(nodes, state, rollout)
     found, reason, waits = judge.of(host)
+    restarts = (rollout.get("plan") or {}).get("steps") or ()
     return {
         **published(found, reason, version=version),
         "waits": waits,
-        "cluster": {"plan": applied["plan"]["steps"], "findings": applied["findings"]},
+        "cluster": {"plan": [*applied["plan"]["steps"], *restarts], "findings": applied["findings"]},
         "hosts": {name: published(*judge.of(name)[:2], version=version) for name in hosts},
     }
 

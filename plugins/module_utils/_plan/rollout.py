@@ -5,7 +5,8 @@
 
 That a pod is Ready says little: the device plugin stays Ready without a device. So every judgement ends in a proof:
 what
-the node or the pod shows, compared with what the host's GPUs predict.
+the node or the pod shows, compared with what the host's GPUs predict. A pod that has counted its devices before the
+host's MIG layout was as it is now disagrees for ever, so it is replaced.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .model import Step
 from .resources import is_gpu_resource
 
 READY, NOT_READY = "ready", "not_ready"
@@ -27,12 +29,16 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class NodeRollout:
-    """One node: ``state`` is ready or not_ready, ``reason`` one sentence, empty when ready; ``pod`` may be empty."""
+    """One node: ``state`` is ready or not_ready, ``reason`` one sentence, empty when ready; ``pod`` may be empty.
+
+    ``restart`` says why the pod has to be replaced, empty where it has not.
+    """
 
     node: str
     state: str
     reason: str
     pod: str = ""
+    restart: str = ""
 
 
 def judge(
@@ -177,6 +183,55 @@ def prove_allocatable(node: Node, resources: Mapping[str, int]) -> str:
     return f"allocatable {'; '.join(wrong)}" if wrong else ""
 
 
+# What a proof says of a pod that has other devices than the host; the rest is about pods that cannot be asked yet.
+DISAGREES = re.compile(r"allocatable |GFD's label |no DCGM_FI_")
+RELAID = "the MIG layout of its node is another one than when it started"
+FORETOLD = "the MIG layout of its node would be another one than when it started"
+
+
+def restart_reason(pod: Pod, node: Node, wish: Mapping[str, Any], missing: str) -> str:
+    """Why a ready pod has to be replaced, or an empty text.
+
+    NVIDIA's operands enumerate devices when they start (the operator's mig-manager restarts them too). So a pod that
+    started before ``wish["observed_at"]`` is replaced where its proof disagrees (``missing``), or where this run has
+    changed the layout (``wish["relaid"]``: counts may be equal though the devices are others).
+    """
+    if not _older(pod, wish):
+        return ""
+    if wish.get("relaid"):
+        return RELAID
+    if not DISAGREES.match(missing) or _only_unhealthy(node, wish, missing):
+        return ""
+    return f"it started before the GPUs of its node were as they are now: {missing}"
+
+
+def _older(pod: Pod, wish: Mapping[str, Any]) -> bool:
+    """Whether all of the pod's containers started before the GPUs were looked at; both times are of the same host."""
+    rows = (pod.get("status") or {}).get("containerStatuses") or ()
+    times = [((row.get("state") or {}).get("running") or {}).get("startedAt") or "" for row in rows]
+    observed = wish.get("observed_at") or ""
+    return bool(observed and times) and all("" < started < observed for started in times)
+
+
+def _only_unhealthy(node: Node, wish: Mapping[str, Any], missing: str) -> bool:
+    """Whether the plugin has all devices and holds some for unhealthy (capacity counts them, allocatable does not).
+
+    A plugin that starts anew would offer a broken GPU again.
+    """
+    if not missing.startswith("allocatable "):
+        return False
+    status = node.get("status") or {}
+    has, offers, wanted = status.get("capacity") or {}, status.get("allocatable") or {}, wish["resources"]
+    names = {name for name in (*offers, *wanted) if is_gpu_resource(name)}
+    wrong = [name for name in names if int(offers.get(name, 0)) != wanted.get(name, 0)]
+    return all(int(has.get(name, 0)) == wanted.get(name, 0) for name in wrong)
+
+
+def restart_step(row: NodeRollout) -> Step:
+    """The deletion of a row's pod, which its DaemonSet replaces. Pods that have a GPU keep it."""
+    return Step("restart_pod", f"Pod {row.pod} on Node {row.node}", "running", "a new pod", row.restart)
+
+
 LABEL_LINE = re.compile(r"(nvidia\.com/[^=\s]+)=(\S*)")
 
 
@@ -204,6 +259,19 @@ def prove_labels(found: Mapping[str, str], predicted: Mapping[str, str], *, igno
     checked = {k: v for k, v in sorted(predicted.items()) if k not in set(ignored)}
     wrong = [f"{k} is {found.get(k)!r}, predicted {v!r}" for k, v in checked.items() if found.get(k) != v]
     return f"GFD's label {'; '.join(wrong[:3])}" if wrong else ""
+
+
+ENDED_WITHOUT_LOG = re.compile(r"\s*(\(no log\b|unable to retrieve container logs\b|$)")
+
+
+def last_words(log: str, pod: Pod, container: str) -> str:
+    """The log of a container that ended; without one (it never started: exit status 128) the kubelet's message."""
+    if not ENDED_WITHOUT_LOG.match(log):
+        return log
+    status = pod.get("status") or {}
+    rows = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    row: Mapping[str, Any] = next((r for r in rows if r["name"] == container), {})
+    return ((row.get("lastState") or {}).get("terminated") or {}).get("message") or log
 
 
 SERIES = re.compile(r"^DCGM_FI_DEV_GPU_TEMP\{([^}]*)\}", re.MULTILINE)

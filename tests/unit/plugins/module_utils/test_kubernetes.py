@@ -49,7 +49,7 @@ class Answers(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    do_PATCH = do_GET
+    do_PATCH = do_DELETE = do_GET
 
     def log_message(self, *_arguments):
         pass
@@ -148,6 +148,22 @@ def test_a_patch_is_sent_again(api, answers, waited):
     assert (method, path) == ("PATCH", "/api/v1/nodes/a?fieldManager=gpu.fleet")
     assert content == "application/merge-patch+json"
     assert json.loads(body) == {"metadata": {"labels": {"l": None}}}
+
+
+@pytest.mark.parametrize("answers", [[(200, {}, {})], [BUSY, (200, {}, {})], [(404, {"message": "gone"}, {})]])
+def test_what_is_to_go_may_be_gone_already(api, answers):
+    cluster, server, pauses = api
+    server.answers = answers
+    cluster.delete("/api/v1/namespaces/n/pods/p")
+    assert set(server.asked) == {("DELETE", "/api/v1/namespaces/n/pods/p", server.asked[0][2], b"")}
+    assert len(pauses) == len(answers) - 1
+
+
+def test_a_deletion_that_is_refused_is_told(api):
+    cluster, server, _pauses = api
+    server.answers = [(403, {"message": "forbidden"}, {})]
+    with pytest.raises(ClusterError, match="DELETE /api/v1/namespaces/n/pods/p: 403 forbidden"):
+        cluster.delete("/api/v1/namespaces/n/pods/p")
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 422])

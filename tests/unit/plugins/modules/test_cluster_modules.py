@@ -13,7 +13,8 @@ from ansible_collections.gpu.fleet.plugins.module_utils._kubernetes import Clust
 from ansible_collections.gpu.fleet.plugins.modules import node_labels, operand_rollout
 
 NODES = ("a", "b", "c")
-LOG = "nvidia.com/gpu.count=1\n"
+LOG, OLD_LOG = "nvidia.com/gpu.count=1\n", "nvidia.com/gpu.count=7\n"
+EARLY, SEEN, LATE = "2026-11-30T22:00:00Z", "2026-11-30T22:10:00Z", "2026-11-30T22:10:01Z"
 
 
 class Cluster:
@@ -25,6 +26,9 @@ class Cluster:
         self.refused = {}
         self.broken = []
         self.logs = dict.fromkeys(NODES, LOG)
+        self.pods = {name: f"pod-{name}" for name in NODES}
+        self.started = dict.fromkeys(NODES, EARLY)
+        self.mends = True
 
     def list(self, kind, *, selector=""):
         self.asked.append(f"list {kind}")
@@ -37,12 +41,24 @@ class Cluster:
 
     def get(self, path, query=None):
         self.asked.append("list Pod")
-        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-        pods = [{"metadata": {"name": f"pod-{n}"}, "spec": {"nodeName": n}, "status": ready} for n in NODES]
-        return {"items": pods}
+        return {"items": [self.pod(name) for name in NODES]}
+
+    def pod(self, name):
+        running = {"name": "c", "state": {"running": {"startedAt": self.started[name]}}}
+        conditions = [{"type": "Ready", "status": "True"}]
+        status = {"phase": "Running", "conditions": conditions, "containerStatuses": [running]}
+        return {"metadata": {"name": self.pods[name]}, "spec": {"nodeName": name}, "status": status}
+
+    def delete(self, path):
+        name = path.rpartition("/")[2].removeprefix("pod-")
+        self.asked.append(f"delete {name}")
+        if name in self.refused:
+            raise ClusterError(f"DELETE {path}: {self.refused[name]} no", self.refused[name])
+        self.pods[name], self.started[name] = f"new-{name}", LATE
+        self.logs[name] = LOG if self.mends else self.logs[name]
 
     def text(self, path, query=None, *, timeout=30.0):
-        name = path.split("/")[-2].removeprefix("pod-")
+        name = path.split("/")[-2].rpartition("-")[2]
         self.asked.append(f"log {name}")
         return self.logs[name]
 
@@ -54,9 +70,13 @@ class Cluster:
         self.labels[name] = {**self.labels[name], **body["metadata"]["labels"]}
 
 
-def rollout(cluster, *, proof="labels"):
-    expected = [{"node": n, "labels": {"nvidia.com/gpu.count": "1"}, "resources": {}, "gpus": []} for n in NODES]
-    return operand_rollout.Rollout(cluster, {"name": "d", "namespace": "n", "expected": expected, "proof": proof})
+def rollout(cluster, *, proof="labels", seen=SEEN, check_mode=False, relaid=(), replaced=False):
+    row = {"labels": {"nvidia.com/gpu.count": "1"}, "resources": {}, "gpus": [], "observed_at": seen, "relaid": False}
+    params = {
+        "name": "d", "namespace": "n", "expected": [{"node": n, **row} for n in NODES], "proof": proof,
+        "relaid": relaid, "replaced": replaced,
+    }  # fmt: skip
+    return operand_rollout.Rollout(cluster, params, check_mode=check_mode)
 
 
 def module(*, timeout=30, check_mode=False):
@@ -112,6 +132,73 @@ def test_a_first_look_that_fails_is_told():
     cluster.broken = [True]
     with pytest.raises(ClusterError, match="503"):
         operand_rollout.wait(module(), rollout(cluster))
+
+
+def deleted(cluster):
+    return [asked for asked in cluster.asked if asked.startswith("delete")]
+
+
+def targets(watched):
+    return [(step.action, step.target) for step in watched.steps]
+
+
+def test_a_pod_of_an_earlier_layout_is_replaced_and_the_new_one_proves_itself():
+    cluster = Cluster()
+    cluster.logs["b"] = OLD_LOG
+    watched = rollout(cluster)
+    rows, _waited = operand_rollout.wait(module(), watched)
+    assert states(rows) == dict.fromkeys(NODES, "ready")
+    assert deleted(cluster) == ["delete b"]
+    assert targets(watched) == [("restart_pod", "Pod pod-b on Node b")]
+
+
+def test_where_all_is_well_nothing_is_deleted_and_no_pod_is_asked_twice():
+    cluster = Cluster()
+    watched = rollout(cluster)
+    operand_rollout.wait(module(), watched)
+    assert (deleted(cluster), watched.steps) == ([], [])
+    assert len(cluster.asked) == 3 + len(NODES)
+
+
+def test_a_pod_that_disagrees_for_another_reason_is_replaced_once_and_told():
+    cluster = Cluster()
+    cluster.logs["b"], cluster.mends = OLD_LOG, False
+    watched = rollout(cluster)
+    for _look in range(3):
+        rows, _pace = watched.look()
+        watched.restart(rows)
+        cluster.started["b"] = EARLY  # and be it that old again
+    assert deleted(cluster) == ["delete b"]
+    assert [row.reason for row in rows if row.node == "b"] == [
+        "GFD's label nvidia.com/gpu.count is '7', predicted '1'",
+    ]  # fmt: skip
+
+
+def test_a_pod_that_may_not_be_deleted_is_told_and_the_others_are_replaced():
+    cluster = Cluster()
+    cluster.logs.update(a=OLD_LOG, b=OLD_LOG)
+    cluster.refused = {"b": 403}
+    watched = rollout(cluster)
+    watched.restart(watched.look()[0])
+    rows = {row.node: row for row in watched.look()[0]}
+    assert targets(watched) == [("restart_pod", "Pod pod-a on Node a")]
+    assert rows["a"].state == "ready"
+    assert "its pod could not be replaced: DELETE" in rows["b"].reason
+
+
+def test_check_mode_shows_what_it_would_replace():
+    cluster = Cluster()
+    cluster.logs["b"] = OLD_LOG
+    watched = rollout(cluster, check_mode=True, relaid=["c"])
+    operand_rollout.wait(module(check_mode=True), watched)
+    assert deleted(cluster) == []
+    assert [target for _action, target in targets(watched)] == ["Pod pod-b on Node b", "Pod pod-c on Node c"]
+
+
+def test_check_mode_shows_no_restart_where_the_daemon_set_replaces_all_pods():
+    watched = rollout(Cluster(), check_mode=True, relaid=["c"], replaced=True)
+    operand_rollout.wait(module(check_mode=True), watched)
+    assert watched.steps == []
 
 
 def labels(cluster):

@@ -56,3 +56,20 @@ def test_facts_of_a_host_that_is_not_ready_are_not_sent(state):
 def test_a_host_that_was_never_looked_at_has_no_facts():
     (found,) = cluster_hosts([{"inventory_hostname": "gpu-a"}], planned=False)
     assert (found["state"], found["facts"], found["names"]) == ("unknown", {}, ["gpu-a"])
+
+
+# actions of role mig in this run -> whether the layout is another one then
+RELAID = {
+    "created": (["create_gpu_instance", "save_wish"], True),
+    "mode": (["set_mig_mode"], True),
+    "only kept for the next boot": (["save_wish"], False),
+    "nothing": ([], False),
+}
+
+
+@pytest.mark.parametrize(("actions", "relaid"), RELAID.values(), ids=RELAID)
+def test_whether_this_run_changes_the_layout(actions, relaid):
+    given = variables(facts={"gpu_fleet": {"observed_at": "2026-11-30T22:10:00Z"}})
+    given["gpu_fleet_results"]["mig"]["plan"] = [{"action": action} for action in actions]
+    (found,) = cluster_hosts([given], planned=False)
+    assert (found["relaid"], found["observed_at"]) == (relaid, "2026-11-30T22:10:00Z")

@@ -49,6 +49,11 @@ def test_match(wanted, name):
     assert (found["metadata"]["name"] if found else None) == name
 
 
+def test_what_a_host_knows_of_its_layout_is_handed_on():
+    _plan, (wish,) = plan_nodes([host(observed_at="t", relaid=True)], NODES, mig_strategy="single")
+    assert (wish.observed_at, wish.relaid) == ("t", True)
+
+
 def test_a_ready_host_gets_labels_resources_and_operands():
     plan, (wish,) = plan_nodes([host()], NODES, mig_strategy="single")
     assert [s.target for s in plan.steps] == ["Node a"]

@@ -172,3 +172,91 @@ BOUNDS = {"one": (1, "1", 180), "one by one": (4, 1, 360), "share": (1000, "10%"
 @pytest.mark.parametrize(("nodes", "pace", "seconds"), BOUNDS.values(), ids=BOUNDS)
 def test_bound(nodes, pace, seconds):
     assert rollout.rollout_seconds(nodes, pace) == seconds
+
+
+GPU, SMALL, BIG = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-3g.20gb"
+EARLY, SEEN, LATE = "2026-11-30T22:00:00Z", "2026-11-30T22:10:00Z", "2026-11-30T22:10:01Z"
+
+
+def started(*times):
+    rows = [{"name": f"c{i}", "state": {"running": {"startedAt": t}} if t else {}} for i, t in enumerate(times)]
+    return pod(containerStatuses=rows)
+
+
+def offers(allocatable, capacity=None):
+    return {"status": {"allocatable": allocatable, "capacity": allocatable if capacity is None else capacity}}
+
+
+def wish(resources=None, **more):
+    return {"resources": resources or {}, "observed_at": SEEN, **more}
+
+
+STALE = offers({SMALL: "4", BIG: "2", "cpu": "8"})
+MOVED = wish({BIG: 4})
+WRONG_LABEL, NO_SERIES = "GFD's label nvidia.com/gpu.count is '2', predicted '3'", "no DCGM_FI_DEV_GPU_TEMP for GPU-1"
+
+# pod, node, wish, what the proof lacks (None: what prove_allocatable says) -> whether the pod is replaced
+RESTARTS = {
+    "plugin of an earlier layout": (started(EARLY), STALE, MOVED, None, True),
+    "all is well": (started(EARLY), offers({BIG: "4"}), MOVED, None, False),
+    "started after the layout was seen": (started(LATE), STALE, MOVED, None, False),
+    "started in that second": (started(SEEN), STALE, MOVED, None, False),
+    "one of two containers is new": (started(EARLY, LATE), STALE, MOVED, None, False),
+    "not known when it started": (started(""), STALE, MOVED, None, False),
+    "no container yet": (pod(), STALE, MOVED, None, False),
+    "not known when the GPUs were seen": (started(EARLY), STALE, {**MOVED, "observed_at": ""}, None, False),
+    "same resource, other number": (started(EARLY), offers({GPU: "14"}), wish({GPU: 8}), None, True),
+    "a GPU is unhealthy": (started(EARLY), offers({GPU: "1"}, {GPU: "2"}), wish({GPU: 2}), None, False),
+    "a GPU is unhealthy, beside a name of earlier": (
+        started(EARLY), offers({GPU: "1", SMALL: "0"}, {GPU: "2", SMALL: "7"}), wish({GPU: 2}), None, False,
+    ),
+    "one unhealthy and one that the plugin does not know": (
+        started(EARLY), offers({GPU: "1"}, {GPU: "2"}), wish({GPU: 3}), None, True,
+    ),
+    "plugin without any device": (started(EARLY), offers({}), wish({GPU: 2}), None, True),
+    "GFD of an earlier layout": (started(EARLY), offers({}), wish(), WRONG_LABEL, True),
+    "GFD has not written yet": (started(EARLY), offers({}), wish(), "GFD has not written labels to its log yet", False),
+    "exporter without a GPU": (started(EARLY), offers({}), wish(), NO_SERIES, True),
+    "exporter that cannot be asked": (started(EARLY), offers({}), wish(), "its metrics cannot be read: x", False),
+    "layout changed, counts are equal": (started(EARLY), offers({BIG: "4"}), wish({BIG: 4}, relaid=True), None, True),
+    "layout changed, the pod is new": (started(LATE), offers({BIG: "4"}), wish({BIG: 4}, relaid=True), None, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "at", "wanted", "lacks", "restart"), RESTARTS.values(), ids=RESTARTS)
+def test_which_pods_are_replaced(found, at, wanted, lacks, restart):
+    said = rollout.prove_allocatable(at, wanted["resources"]) if lacks is None else lacks
+    assert bool(rollout.restart_reason(found, at, wanted, said)) is restart
+
+
+def test_a_restart_says_what_and_why_and_disrupts_nothing():
+    step = rollout.restart_step(rollout.NodeRollout("n", "not_ready", "x", "p", "because"))
+    assert (step.action, step.target, step.reason) == ("restart_pod", "Pod p on Node n", "because")
+    assert step.disrupts == "nothing"
+
+
+NEVER_STARTED = {"exitCode": 128, "reason": "StartError", "message": "exec: no such file"}
+
+# log, last state of container c -> what is told
+WORDS = {
+    "log": ("panic", NEVER_STARTED, "panic"),
+    "empty": ("", NEVER_STARTED, "exec: no such file"),
+    "refused": ("(no log: GET x: 400 y)", NEVER_STARTED, "exec: no such file"),
+    "the kubelet has none": (
+        "unable to retrieve container logs for containerd://1",
+        NEVER_STARTED,
+        "exec: no such file",
+    ),
+    "neither": ("", {"exitCode": 1}, ""),
+    "no log and no message": ("(no log: GET x: 400 y)", {"exitCode": 1}, "(no log: GET x: 400 y)"),
+}
+
+
+@pytest.mark.parametrize("kind", ["initContainerStatuses", "containerStatuses"])
+@pytest.mark.parametrize(("log", "last", "told"), WORDS.values(), ids=WORDS)
+def test_last_words_without_a_log_are_the_kubelets(kind, log, last, told):
+    rows = [
+        {"name": "other", "lastState": {"terminated": {"message": "wrong"}}},
+        {"name": "c", "lastState": {"terminated": last}},
+    ]
+    assert rollout.last_words(log, pod(**{kind: rows}), "c") == told

@@ -171,6 +171,12 @@ def test_operand_result(nodes, state, rollout, value, waits):
     assert found["cluster"] == {"plan": ["step"], "findings": ["finding"]}
 
 
+def test_steps_of_the_rollout_follow_those_of_the_objects():
+    rollout = {**seen(), "plan": {"steps": ["restart"]}}
+    found = operand_result([row()], host="h", state="present", applied=APPLIED, rollout=rollout)
+    assert found["cluster"]["plan"] == ["step", "restart"]
+
+
 def test_an_operand_has_a_result_for_every_host_that_is_asked_for():
     found = operand_result(
         [row(), row(host="g", operands=False)], host="h", state="present", applied=APPLIED, rollout=seen(),
