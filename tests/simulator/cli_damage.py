@@ -166,8 +166,15 @@ def _retire(options: argparse.Namespace) -> None:
 def _add_throttle(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     throttle = verbs.add_parser("throttle", help="hold the clocks of a GPU down; without a reason: no more")
     throttle.add_argument("minor", type=int)
-    throttle.add_argument("reasons", nargs="*", choices=tuple(damage.REASONS))
+    throttle.add_argument("reasons", nargs="*", type=_reason, metavar="REASON", help=", ".join(damage.REASONS))
     throttle.set_defaults(run=_throttle)
+
+
+def _reason(name: str) -> str:
+    """As `choices`, which Python before 3.12 refuses for an empty list."""
+    if name not in damage.REASONS:
+        raise argparse.ArgumentTypeError(f"{name!r} is no reason, wanted any of {', '.join(damage.REASONS)}")
+    return name
 
 
 def _throttle(options: argparse.Namespace) -> None:

@@ -87,7 +87,10 @@ class Sandbox:
 
     def simhw(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs the command of simulated hosts."""
-        program = "import sys; from simulator.cli import main; sys.exit(main(sys.argv[1:]))"
+        tests = str(Path(__file__).parents[1])
+        program = (
+            f"import sys; sys.path.insert(0, {tests!r}); from simulator.cli import main; sys.exit(main(sys.argv[1:]))"
+        )
         return self.run(sys.executable, "-c", program, *arguments)
 
     def session(self) -> Session:
