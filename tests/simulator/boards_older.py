@@ -245,7 +245,7 @@ INVENTED = Model(
     mig_slice_multiprocessors=16,
     mig_revision1_multiprocessors=20,
     source="invented",
-    profiles=profiles(ODD, "1g.9gb 1g.9gb+me 3g.28gb 6g.56gb", "9216 9216 28160 56832", "16 16 48 100"),
+    profiles=profiles(ODD, "1g.14gb 1g.14gb+me 3g.28gb 6g.56gb", "9216 9216 28160 56832", "16 16 48 100"),
     nvlink=(5, 7, 40000),
     row_banks=100,
 )

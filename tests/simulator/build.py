@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from dev.cache import artifact
 from simulator.c_table import health_header, model_table, stub_table
-from simulator.models import MODELS
+from simulator.models import MODELS, Model
 
 HERE = Path(__file__).resolve().parent
 NVML = "libnvidia-ml.so.1"
@@ -46,9 +47,7 @@ def artifact_dir() -> Path:
     `simulated.txt` names the functions that do more than to answer NOT_SUPPORTED, `functions.txt` those that can fail.
     It is made anew when a source file, a model or the symbol list changes.
     """
-    names = ("build.py", "c_table.py", "health.py", "mig_geometry.py", "model.py", "nvml", "programs", "shim")
-    sources = [*(HERE / name for name in names), *sorted(HERE.glob("boards_*.py"))]
-    return artifact("simulator", sources, build)
+    return artifact("simulator", _sources_of_everything(), build)
 
 
 def nvml_folder(branch: int) -> Path:
@@ -57,20 +56,41 @@ def nvml_folder(branch: int) -> Path:
     return artifact_dir() / "nvml" / str(since)
 
 
+def nvml_with(models: Iterable[Model]) -> Path:
+    """The folder with an NVML that knows these boards, too."""
+    table = model_table([*MODELS.values(), *models])
+
+    def make(out: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            _write_tables(Path(folder), table)
+            _build_nvml(Path(folder), out)
+
+    return artifact("simulator-models", [*_sources_of_everything(), table], make) / "lib"
+
+
 def build(out: Path) -> None:
     """Fills `out` with lib/ and bin/. Raises RuntimeError with the compiler's message when a source is wrong."""
     (out / "lib").mkdir(parents=True, exist_ok=True)
     (out / "bin").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        (work / "model_table.c").write_text(model_table(MODELS.values()))
-        (work / "health_values.h").write_text(health_header())
+        _write_tables(work, model_table(MODELS.values()))
         _build_nvml(work, out)
         (out / "functions.txt").write_text("".join(f"{name}\n" for name in _faultable(work, out / "lib")))
         _build_stub_libraries(work, out / "lib")
         _link(_sources("shim"), out / "lib" / "libsimhw.so", "-shared")
         for program, folders in PROGRAMS.items():
             _build_program(work, out / "bin" / program, folders)
+
+
+def _sources_of_everything() -> list[Path]:
+    names = ("build.py", "c_table.py", "health.py", "mig_geometry.py", "model.py", "nvml", "programs", "shim")
+    return [*(HERE / name for name in names), *sorted(HERE.glob("boards_*.py"))]
+
+
+def _write_tables(work: Path, models: str) -> None:
+    (work / "model_table.c").write_text(models)
+    (work / "health_values.h").write_text(health_header())
 
 
 def kernel_module(module: Path, release: str) -> None:

@@ -19,7 +19,7 @@ INSTALLED = Path("usr/lib/simhw")
 UNITS = Path("usr/lib/systemd/system")
 # Debian 12 has runc in /usr/sbin with a link in /usr/bin.
 RUNTIMES = (Path("usr/sbin/runc"), Path("usr/bin/runc"), Path("usr/bin/crun"))
-NOT_ON_HOSTS = ("build.py", "c_table.py", "hardware.py", "invariants.py", "sandbox.py", "worker.py")
+NOT_ON_HOSTS = ("build.py", "c_table.py", "hardware.py", "invariants.py", "mig_case.py", "sandbox.py", "worker.py")
 DIVERSIONS = Path("var/lib/dpkg/diversions")
 KERNEL_MODULE = "kernel/drivers/net/dummy.ko"
 MODULE_LISTS = ("modules.order", "modules.builtin", "modules.builtin.modinfo")

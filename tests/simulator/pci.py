@@ -62,7 +62,8 @@ def device_files(vendor: int, device: int, pci_class: int, subsystem: int) -> Fi
 
 def _gpu(model: Model, gpu: Record, cpus: dict[str, str]) -> Files:
     bus, node = gpu["bus"], gpu.get("place", "0").split(".")[0]
-    files = device_files(NVIDIA, model.device_id, model.pci_class, model.subsystem)
+    subsystem = int(gpu.get("subsystem", str(model.subsystem)), 0)
+    files = device_files(NVIDIA, model.device_id, model.pci_class, subsystem)
     speed = {3: "8.0", 4: "16.0", 5: "32.0"}[model.pcie_generation]
     link = f"{speed} GT/s PCIe\n"
     files.update(

@@ -26,9 +26,11 @@ KUBERNETES_VERSION, ETCD_VERSION = "v1.37.2", "v3.7.3"
 CONTAINERD_VERSION, CRICTL_VERSION = "v2.4.2", "v1.37.0"
 KWOK_VERSION = "v0.8.0"
 TOOLKIT_VERSION, DEVICE_PLUGIN_VERSION = "v1.20.2", "v0.18.0"
+DRA_DRIVER_VERSION = "v0.4.1"
 
 _TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
 _DEVICE_PLUGIN = "github.com/NVIDIA/k8s-device-plugin"
+_DRA_DRIVER = "sigs.k8s.io/dra-driver-nvidia-gpu"
 _CONTAINERD = "github.com/containerd/containerd/v2"
 # As NVIDIA's Makefiles: NVML's functions are found at run time, in the host's library.
 _NVML = "'-extldflags=-Wl,--export-dynamic -Wl,--unresolved-symbols=ignore-in-object-files -Wl,-z,lazy'"
@@ -117,15 +119,25 @@ PROGRAMS = (
     _device_plugin("config-manager"),
     Program("exporter-stand-in", "exporter", "gpu.fleet.test/exporter", cgo=True, ldflags=f"{STRIP} {_NVML}"),
 )
+# Further programs of NVIDIA that tests run; a lab does without them.
+JUDGES = (
+    Program(
+        "gpu-kubelet-plugin",
+        "dra_driver",
+        f"{_DRA_DRIVER}/cmd/gpu-kubelet-plugin",
+        cgo=True,
+        ldflags=f"{STRIP} {_NVML} -X {_DRA_DRIVER}/internal/info.version={DRA_DRIVER_VERSION}",
+    ),
+)
 GROUPS = tuple(dict.fromkeys(row.group for row in PROGRAMS))
 
 
 def program(name: str) -> Path:
     """The executable `name`, its whole group built when it is not in the cache.
 
-    Raises KeyError for a name without a row in `PROGRAMS`, GoMissing without a compiler, CommandFailed from the build.
+    Raises KeyError for a name that is in neither table, GoMissing without a compiler, CommandFailed from the build.
     """
-    found = next((row for row in PROGRAMS if row.name == name), None)
+    found = next((row for row in (*PROGRAMS, *JUDGES) if row.name == name), None)
     if found is None:
         raise KeyError(f"no program {name!r} in lab.cluster.programs.PROGRAMS: add a row")
     return group(found.group) / name
@@ -133,14 +145,14 @@ def program(name: str) -> Path:
 
 def group(name: str) -> Path:
     """The folder with the programs of one group."""
-    rows = [row for row in PROGRAMS if row.group == name]
+    rows = [row for row in (*PROGRAMS, *JUDGES) if row.group == name]
     folder = GO_MODULES / name
     inputs: list[bytes | str | Path] = [folder, _go_version(), *(repr(row) for row in rows)]
     return artifact(f"programs-{name}", inputs, lambda out: _build(folder, rows, out))
 
 
 def build_all() -> None:
-    """Builds every group that is not in the cache."""
+    """Builds every group that a lab needs and that is not in the cache."""
     for name in GROUPS:
         group(name)
 

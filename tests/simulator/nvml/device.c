@@ -336,7 +336,7 @@ EXPORT nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *
     pci->bus = c.gpu->bus;
     pci->device = c.gpu->device;
     pci->pciDeviceId = c.gpu->model->pci_id;
-    pci->pciSubSystemId = c.gpu->model->subsystem;
+    pci->pciSubSystemId = c.gpu->subsystem[0] ? (unsigned)parse_wide(c.gpu->subsystem) : c.gpu->model->subsystem;
     return call_end(&c, NVML_SUCCESS);
 }
 

@@ -22,7 +22,7 @@
 struct gpu {
     unsigned minor;
     const struct model *model;
-    char uuid[64], serial[32], nvlink[16];
+    char uuid[64], serial[32], nvlink[16], subsystem[16]; /* subsystem: another than the model's, as 0x147910DE */
     unsigned domain, bus, device; /* in this order: read as one value */
     unsigned place[PLACE_PARTS];
     unsigned mig, pending, persistence, client, passthrough, lost;

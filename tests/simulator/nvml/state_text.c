@@ -37,7 +37,7 @@ static const struct column gpu_columns[] = {
     SAME(gpu, minor, COUNT),     SAME(gpu, model, MODEL),       SAME(gpu, uuid, TEXT),      SAME(gpu, serial, TEXT),
     COLUMN(gpu, domain, "bus", BUS),         SAME(gpu, place, PLACE),       SAME(gpu, nvlink, TEXT),    SAME(gpu, mig, COUNT),
     SAME(gpu, pending, COUNT),   SAME(gpu, persistence, COUNT), SAME(gpu, client, COUNT),   SAME(gpu, passthrough, COUNT),
-    SAME(gpu, lost, COUNT)};
+    SAME(gpu, lost, COUNT),      SAME(gpu, subsystem, TEXT)};
 static const struct column hidden_columns[] = {SAME(hidden_profile, gpu, COUNT), SAME(hidden_profile, profile, COUNT)};
 static const struct column counter_columns[] = {
     SAME(ecc_counter, gpu, COUNT), SAME(ecc_counter, location, COUNT), SAME(ecc_counter, uncorrected, COUNT),

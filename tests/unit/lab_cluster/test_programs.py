@@ -11,8 +11,10 @@ import pytest
 
 from lab.cluster import bookworm, programs
 
+ALL = (*programs.PROGRAMS, *programs.JUDGES)
 
-@pytest.mark.parametrize("row", [r for r in programs.PROGRAMS if r.group != "exporter"], ids=lambda row: row.name)
+
+@pytest.mark.parametrize("row", [r for r in ALL if r.group != "exporter"], ids=lambda row: row.name)
 def test_the_module_names_every_program(row: programs.Program) -> None:
     """Else go.sum may lack what the program needs, and the build ends at a `-mod=readonly` error."""
     assert f'"{row.package}"' in (programs.GO_MODULES / row.group / "tools.go").read_text()
@@ -28,6 +30,7 @@ def test_the_module_names_every_program(row: programs.Program) -> None:
         ("kwok", "sigs.k8s.io/kwok", programs.KWOK_VERSION),
         ("toolkit", "github.com/NVIDIA/nvidia-container-toolkit", programs.TOOLKIT_VERSION),
         ("device_plugin", "github.com/NVIDIA/k8s-device-plugin", programs.DEVICE_PLUGIN_VERSION),
+        ("dra_driver", "sigs.k8s.io/dra-driver-nvidia-gpu", programs.DRA_DRIVER_VERSION),
     ],
 )
 def test_programs_say_the_version_that_their_module_pins(group: str, module: str, version: str) -> None:
@@ -37,7 +40,7 @@ def test_programs_say_the_version_that_their_module_pins(group: str, module: str
 
 
 def test_names_are_unique() -> None:
-    names = [row.name for row in programs.PROGRAMS]
+    names = [row.name for row in ALL]
     assert sorted(set(names)) == sorted(names)
 
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -136,3 +138,15 @@ def test_sixty_four_gpus_of_many_models(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, models, driver="620.10")
     names = box.nvml("result = [nvmlDeviceGetName(gpu(i)) for i in range(nvmlDeviceGetCount())]")
     assert names == [MODELS[key].name for key in models]
+
+
+@pytest.mark.parametrize("key", CAPABLE)
+def test_names_are_those_that_clients_compute(key: str) -> None:
+    """go-nvlib's rule: eighths of the memory, rounded up, of the board's GiB, rounded up; half a GiB counts as one."""
+    model = MODELS[key]
+    whole = math.ceil(model.memory_mib / 1024)
+    sizes = {p.name: math.ceil(8 * p.memory_mib / model.memory_mib) / 8 * whole for p in model.profiles}
+    computed = {p.name: f"{p.slices}g.{math.floor(sizes[p.name] + 0.5)}gb" for p in model.profiles}
+    assert {
+        name: short for name, short in computed.items() if not re.fullmatch(rf"{re.escape(short)}\W?.*", name)
+    } == {}
