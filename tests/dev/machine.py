@@ -24,6 +24,9 @@ FOR_CHECKS = {
     "gpgconf": "gnupg",
     "gpgv": "gpgv",  # Debian 13: apt has another program for it
     "apt-ftparchive": "apt-utils",
+    "dpkg-deb": "dpkg",
+    "rpmbuild": "rpm",
+    "createrepo_c": "createrepo-c",
 }
 FOR_LAB = {
     **FOR_CHECKS,
@@ -38,8 +41,6 @@ FOR_LAB = {
     "make": "make",
     "dpkg-architecture": "dpkg-dev",
     "modprobe": "kmod",
-    "rpmbuild": "rpm",
-    "createrepo_c": "createrepo-c",
 }
 FOR_LOCAL = {"gcc": "gcc", "nm": "binutils", "unshare": "util-linux", "mount": "mount"}
 HEADERS = {"/usr/include/stdio.h": "libc6-dev"}

@@ -12,15 +12,15 @@ from .host import Host
 SECONDS = 60
 
 
-def say(host: Host, script: str) -> tuple[int, str]:
-    """Exit status of a shell script on the host, and all that it prints."""
+def say(host: Host, script: str, *, seconds: float = SECONDS) -> tuple[int, str]:
+    """Exit status of a shell script on the host, and all that it prints; it has so many seconds."""
     done = subprocess.run(
         host.command(["sh", "-c", script]),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=SECONDS,
+        timeout=seconds,
         check=False,
     )
     return done.returncode, done.stdout

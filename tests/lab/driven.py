@@ -5,26 +5,19 @@
 
 from __future__ import annotations
 
-import shutil
-
 from .host import Host
 from .suites import SUITES
 
 BRANCH = 580  # the last one that drives every architecture from Maxwell on
 PACKAGES = ("nvidia-driver-cuda", "nvidia-persistenced")
-KEYRING = "usr/share/keyrings/lab-cuda.asc"
 APT = "DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes"
 
 
 def add_repository(host: Host) -> None:
     """Makes the lab's CUDA repository one of the host's."""
-    from .packages.keys import key
-    from .packages.variables import CUDA, SERVER
+    from .packages import sources
 
-    shutil.copyfile(key("cuda").public, host.root / KEYRING)
-    (host.root / KEYRING).chmod(0o644)
-    source = f"deb [signed-by=/{KEYRING}] {SERVER}/{CUDA}/{SUITES[host.suite].folder}/x86_64/ /\n"
-    (host.root / "etc/apt/sources.list.d/lab-cuda.list").write_text(source)
+    sources.give_cuda(host.root, SUITES[host.suite].folder)
 
 
 def install(

@@ -16,9 +16,8 @@ from lab.packages.cuda_apt import withdraw
 from lab.packages.distributions import ARCHITECTURE, Distribution
 from lab.packages.el_base import kernel_version, mark
 from lab.packages.extras import rpm_packages
-from lab.packages.kernel_modules import MODULES, workshop
+from lab.packages.kernel_modules import MODULES, Build, compiled, parts
 from lab.packages.keys import Key, key
-from lab.packages.module_keys import module_key
 from lab.packages.modules_yaml import BINARY, OPEN, PRECOMPILED, Artifact
 from lab.packages.package import Package
 from lab.packages.packagings import packaging_of
@@ -56,21 +55,18 @@ def _packages(distribution: Distribution, debs: Path, scratch: Path) -> Iterator
         yield from driver.packages(release, packaging_of(distribution, release), scratch / "objects")
     yield from rpm_packages()
     if _has_streams(distribution):
-        yield from _precompiled(distribution, debs, scratch)
+        yield from _precompiled(distribution, debs)
 
 
 def _has_streams(distribution: Distribution) -> bool:
     return int(distribution.folder.removeprefix("rhel")) <= STREAMS_UNTIL
 
 
-def _precompiled(distribution: Distribution, debs: Path, scratch: Path) -> Iterator[Package]:
-    signer = module_key("nvidia")
-    with workshop(distribution, debs) as shop:
-        for branch in PRECOMPILED_BRANCHES:
-            release = newest(branch)
-            kept = Path(tempfile.mkdtemp(dir=scratch))
-            built = shutil.copytree(shop.compile(release, "", signer), kept, dirs_exist_ok=True)
-            yield kernel_package(distribution, release, built)
+def _precompiled(distribution: Distribution, debs: Path) -> Iterator[Package]:
+    builds = [Build(newest(branch), "") for branch in PRECOMPILED_BRANCHES]
+    folder = compiled(distribution, debs, builds, "nvidia")
+    for row in builds:
+        yield kernel_package(distribution, row.driver, folder / row.name)
 
 
 def kernel_package(distribution: Distribution, release: Driver, built: Path) -> Package:
@@ -79,7 +75,6 @@ def kernel_package(distribution: Distribution, release: Driver, built: Path) -> 
     number, _dash, rest = kernel.rpartition("-")
     of_kernel = rest.removesuffix(rest[rest.index(".el") :])
     folder = f"usr/lib64/nvidia/{ARCHITECTURE}/{release.version}/{kernel}"
-    parts = ["module.lds", *(f"{module}{end}" for module in MODULES for end in (".o", ".mod.o", ".ko.sig"))]
     return Package(
         f"kmod-nvidia-{release.version}-{number}-{of_kernel}",
         f"3:{release.version}-3{rest.removeprefix(of_kernel)}",
@@ -93,7 +88,7 @@ def kernel_package(distribution: Distribution, release: Driver, built: Path) -> 
         },
         trees=("kmod-nvidia",),
         tokens={"KERNEL": distribution.kernel, "FOLDER": f"/{folder}", "MODULES": " ".join(MODULES)},
-        files={f"{folder}/{name}": built / name for name in parts},
+        files={f"{folder}/{name}": built / name for name in parts()},
     )
 
 

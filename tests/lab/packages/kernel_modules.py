@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dev.progress import run
+from dev.cache import artifact
+from dev.progress import run, step
 from lab.packages import headers
 from lab.packages.distributions import Distribution
-from lab.packages.module_keys import ModuleKey
-from lab.packages.package import Package
+from lab.packages.module_keys import ModuleKey, module_key
+from lab.packages.package import FILES, Package
 from lab.packages.package import lay as lay_package
 from lab.packages.tables.component import LICENSES
 from lab.packages.versions import Driver
 from lab.rootfs import rootfs
 
+SOURCE = "nvidia-kernel-source"
 MODULES = ("nvidia", "nvidia-modeset", "nvidia-drm", "nvidia-uvm", "nvidia-peermem")
 # An overlay that nobody else sees, gone with the last process in it.
 INSIDE = """
@@ -34,68 +35,80 @@ root=$4; shift 4; exec chroot "$root" "$@"
 # Per module: what a host links, the link itself (a package's script does the same), and a signature to append.
 BUILD = """
 set -e
-cd "$1"
-make -s -C "$2" M="$PWD" KCFLAGS=-g0 modules
-cp "$2/arch/x86/module.lds" .
-for module in $MODULES; do
-    ld -r -m elf_x86_64 -z noexecstack --build-id=sha1 -T module.lds -o $module.ko $module.o $module.mod.o
-    /usr/lib/linux-kbuild-*/scripts/sign-file sha256 ../secret.pem ../certificate.der $module.ko $module.signed
-    tail -c +$(($(stat -c %s $module.ko) + 1)) $module.signed >$module.ko.sig
+headers=/usr/lib/modules/$1/build; shift
+for name; do
+    cd "/build/$name"
+    make -s -C "$headers" M="$PWD" KCFLAGS=-g0 modules
+    cp "$headers/arch/x86/module.lds" .
+    for module in $MODULES; do
+        ld -r -m elf_x86_64 -z noexecstack --build-id=sha1 -T module.lds -o $module.ko $module.o $module.mod.o
+        /usr/lib/linux-kbuild-*/scripts/sign-file sha256 ../secret.pem ../certificate.der $module.ko $module.signed
+        tail -c +$(($(stat -c %s $module.ko) + 1)) $module.signed >$module.ko.sig
+    done
 done
 """
 
 
 @dataclass(frozen=True)
-class Workshop:
-    """A root file system to compile for one kernel in."""
+class Build:
+    """Modules of one release; `flavour` is a key of LICENSES."""
 
-    kernel: str
-    lower: Path
-    scratch: Path
+    driver: Driver
+    flavour: str
 
     @property
-    def upper(self) -> Path:
-        """What is laid over the root file system; to put files there, and to find what was made."""
-        return self.scratch / "upper"
+    def name(self) -> str:
+        """Of its folder among others."""
+        return f"{self.driver.version}{self.flavour}"
 
-    def run(self, command: Sequence[str | Path]) -> None:
-        """Runs a command in the root file system. Raises CommandFailed."""
-        folders = [self.lower, self.upper, self.scratch / "work", self.scratch / "merged"]
-        run(["unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, "inside", *folders, *command])
 
-    def compile(self, driver: Driver, flavour: str, signer: ModuleKey) -> Path:
-        """Compiles and signs the modules of a release, `flavour` is a key of LICENSES.
+def parts() -> list[str]:
+    """Names of the files that a host makes modules of: what it links, and signatures to append to the result."""
+    return ["module.lds", *(f"{module}{end}" for module in MODULES for end in (".o", ".mod.o", ".ko.sig"))]
 
-        Returns the folder with module.lds and, for each of MODULES, `.o`, `.mod.o`, `.ko` and `.ko.sig`: what to append
-        to the module to have it signed.
-        """
-        name = f"{driver.version}{flavour}"
-        folder = self.upper / "build" / name
-        if folder.exists():
-            return folder
-        tokens = {
-            "VERSION": driver.version,
-            "BRANCH": str(driver.branch),
-            "LICENSE": LICENSES[flavour],
-            "DKMS": "nvidia",
-        }
-        tree = Path(tempfile.mkdtemp(dir=self.scratch))
-        lay_package(Package("", "", "", trees=("nvidia-kernel-source",), tokens=tokens), tree)
-        shutil.move(next((tree / "usr/src").iterdir()), folder)
+
+def compiled(distribution: Distribution, debs: Path, builds: Sequence[Build], signer: str) -> Path:
+    """A folder in the cache with a folder for each of the builds, which holds `parts`.
+
+    `debs` is the Debian repository of the distribution's suite, `signer` one of module_keys.SIGNERS. Raises
+    CommandFailed.
+    """
+    here, lower, keys = Path(__file__).parent, rootfs(distribution.suite), module_key(signer)
+    inputs: list[bytes | str | Path] = [here / "kernel_modules.py", here / "headers.py", FILES / SOURCE]
+    inputs += [f"{debs} {lower} {distribution.kernel}", keys.certificate, *(row.name for row in builds)]
+    return artifact("packages-modules", inputs, lambda out: _compile(distribution, debs, builds, keys, out))
+
+
+def _compile(distribution: Distribution, debs: Path, builds: Sequence[Build], signer: ModuleKey, out: Path) -> None:
+    kernel = distribution.kernel
+    with step(f"compiling modules for {kernel}"), tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        upper = scratch / "upper"
+        for path in (upper / "build", scratch / "work", scratch / "merged"):
+            path.mkdir(parents=True)
+        headers.lay(debs, kernel, f"usr/src/linux-headers-{kernel}", upper)
+        headers.lay_common(debs, upper)
         for path in (signer.secret, signer.certificate):
-            shutil.copy(path, self.upper / "build" / path.name)
-        kernel = f"/usr/lib/modules/{self.kernel}/build"
-        self.run(["env", f"MODULES={' '.join(MODULES)}", "sh", "-c", BUILD, "build", f"/build/{name}", kernel])
-        return folder
+            shutil.copy(path, upper / "build" / path.name)
+        for row in builds:
+            _lay_source(row, upper / "build", scratch)
+        names = [row.name for row in builds]
+        places: list[str | Path] = [rootfs(distribution.suite), upper, scratch / "work", scratch / "merged"]
+        command = ["env", f"MODULES={' '.join(MODULES)}", "sh", "-c", BUILD, "build", kernel, *names]
+        run(["unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, "inside", *places, *command])
+        for name in names:
+            (out / name).mkdir()
+            for part in parts():
+                shutil.copy(upper / "build" / name / part, out / name / part)
 
 
-@contextmanager
-def workshop(distribution: Distribution, debs: Path) -> Iterator[Workshop]:
-    """A place to compile for the kernel of a simulated distribution; `debs` is the Debian repository of its suite."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = Workshop(distribution.kernel, rootfs(distribution.suite), Path(folder))
-        for name in ("upper/build", "work", "merged"):
-            (made.scratch / name).mkdir(parents=True)
-        headers.lay(debs, distribution.kernel, f"usr/src/linux-headers-{distribution.kernel}", made.upper)
-        headers.lay_common(debs, made.upper)
-        yield made
+def _lay_source(row: Build, folder: Path, scratch: Path) -> None:
+    tree, driver = Path(tempfile.mkdtemp(dir=scratch)), row.driver
+    values = {
+        "VERSION": driver.version,
+        "BRANCH": str(driver.branch),
+        "LICENSE": LICENSES[row.flavour],
+        "DKMS": "nvidia",
+    }
+    lay_package(Package("", "", "", trees=(SOURCE,), tokens=values), tree)
+    shutil.move(next((tree / "usr/src").iterdir()), folder / row.name)

@@ -19,17 +19,19 @@ ALGORITHM = "rsa3072"  # RSA as NVIDIA's own keys, so that the same code paths o
 
 @dataclass(frozen=True)
 class Kind:
-    """What a key is for. `expired`: it was valid from and to these days, and signs as if they were not over."""
+    """What a key is for. `expired`: the day at which its public part says that it ended; it signs all the same."""
 
     user: str
-    expired: tuple[str, str] | None = None
+    expired: str = ""
 
 
+# The clock when a key is made that has expired by now, and when its end is set.
+BORN, LIMITED = (["--faked-system-time", f"{day}T000000!"] for day in ("20160624", "20160625"))
 KINDS = {
     "cuda": Kind("cudatools <cuda@example.org>"),
     "cuda-rpm": Kind("cudatools <cuda-rpm@example.org>"),
     "cuda-next": Kind("cudatools <cuda-next@example.org>"),
-    "cuda-retired": Kind("cudatools <cuda-retired@example.org>", ("20160624T000000", "2022-04-27")),
+    "cuda-retired": Kind("cudatools <cuda-retired@example.org>", expired="2022-04-27"),
     "toolkit": Kind("nvidia-container-toolkit <toolkit@example.org>"),
     "debian": Kind("gpu.fleet lab <debian@example.org>"),
     "ubuntu": Kind("gpu.fleet lab <ubuntu@example.org>"),
@@ -61,7 +63,7 @@ class Key:
 def key(kind: str) -> Key:
     """One of KINDS. Raises KeyError for an unknown `kind`, CommandFailed when gpg does."""
     row = KINDS[kind]
-    inputs = [row.user, ALGORITHM, *(row.expired or ())]
+    inputs = [row.user, ALGORITHM, *([row.expired] if row.expired else [])]
     folder = artifact("packages-key", inputs, lambda out: _make(row, out))
     fingerprint = (folder / "fingerprint").read_text().strip()
     return Key(kind, folder / "secret.asc", folder / "public.asc", folder / "public.gpg", fingerprint)
@@ -93,24 +95,20 @@ def home(name: Key | None = None) -> Iterator[list[str | Path]]:
             gpg += ["--pinentry-mode", "loopback", "--passphrase", ""]
             if name:
                 run([*gpg, "--import", name.secret])
-                gpg += _clock(KINDS[name.kind])
             yield gpg
         finally:
             run(["gpgconf", "--homedir", folder, "--kill", "all"])
 
 
-def _clock(row: Kind) -> list[str | Path]:
-    return ["--faked-system-time", f"{row.expired[0]}!"] if row.expired else []
-
-
 def _make(row: Kind, out: Path) -> None:
-    end = row.expired[1] if row.expired else "never"
     with home() as gpg:
-        run([*gpg, *_clock(row), "--quick-gen-key", row.user, ALGORITHM, "sign", end])
+        run([*gpg, *(BORN if row.expired else []), "--quick-gen-key", row.user, ALGORITHM, "sign", "never"])
         listing = output([*gpg, "--list-keys", "--with-colons", "--with-fingerprint"])
         fingerprint = next(line.split(":")[9] for line in listing.splitlines() if line.startswith("fpr:"))
+        run([*gpg, "--armor", "--output", out / "secret.asc", "--export-secret-keys", fingerprint])
+        if row.expired:
+            run([*gpg, *LIMITED, "--quick-set-expire", fingerprint, row.expired])
         run([*gpg, "--armor", "--output", out / "public.asc", "--export", fingerprint])
         run([*gpg, "--output", out / "public.gpg", "--export", fingerprint])
-        run([*gpg, "--armor", "--output", out / "secret.asc", "--export-secret-keys", fingerprint])
         (out / "fingerprint").write_text(fingerprint + "\n")
     (out / "secret.asc").chmod(0o600)

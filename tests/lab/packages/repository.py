@@ -13,13 +13,12 @@ from pathlib import Path
 
 from dev.cache import artifact
 from lab.cluster import programs
-from lab.packages import cuda_apt, cuda_dnf, debian, el_base, toolkit, ubuntu_archive
+from lab.packages import cuda_apt, cuda_dnf, debian, el_base, gdrcopy, toolkit, ubuntu_archive
 from lab.packages.distributions import DISTRIBUTIONS, Distribution, of_family
 from lab.packages.keys import KINDS, key
 from lab.packages.links import link
 from lab.packages.module_keys import module_key
 from lab.packages.variables import DEBIAN, EL, SERVER, TOOLKIT, UBUNTU
-from lab.rootfs import rootfs
 from simulator.build import artifact_dir as simulator_dir
 
 # Debian packages that the machine which builds the repositories needs.
@@ -58,6 +57,7 @@ def _makers(wanted: Sequence[Distribution]) -> Iterator[Callable[[], dict[str, P
         names = [row.folder for row in wanted if row.family == family]
         yield partial(_entries, partial(cuda_apt_dir, family), names)
     for row in wanted:
+        yield partial(_part, gdrcopy.path(row), partial(gdrcopy_dir, row.folder))
         if row.family == "debian":
             yield partial(_part, f"{DEBIAN}/{row.suite}", partial(debian_dir, row.suite))
         elif row.family == "ubuntu":
@@ -114,7 +114,7 @@ def ubuntu_dir(folder: str) -> Path:
     """The stand-in for the archive of a simulated Ubuntu, by its folder in the CUDA repository."""
     distribution = DISTRIBUTIONS[folder]
     debs = debian_dir(distribution.suite)
-    inputs = [*_inputs(), f"{debs} {rootfs(distribution.suite)}", simulator_dir(), module_key("canonical").certificate]
+    inputs = [*_inputs(), f"{debs}", simulator_dir(), module_key("canonical").certificate]
     return artifact("packages-ubuntu", inputs, lambda out: ubuntu_archive.build(distribution, debs, out))
 
 
@@ -132,6 +132,11 @@ def cuda_dnf_dir(folder: str) -> Path:
     debs = debian_dir(distribution.suite)
     inputs = [*_inputs(), f"{folder} {debs}", simulator_dir(), module_key("nvidia").certificate]
     return artifact("packages-cuda", inputs, lambda out: cuda_dnf.build(distribution, debs, out))
+
+
+def gdrcopy_dir(folder: str) -> Path:
+    """Packages of GDRCopy, to download one by one, for the distribution with this folder in the CUDA repository."""
+    return artifact("packages-gdrcopy", [*_inputs(), folder], partial(gdrcopy.build, DISTRIBUTIONS[folder]))
 
 
 def _inputs() -> list[bytes | str | Path]:

@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Gives a host the repositories of its distribution. NVIDIA's are left for the product, or a test, to configure."""
+"""Gives a host the repositories of its distribution; NVIDIA's only when asked, since the product configures them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lab.packages.distributions import ARCHITECTURE, DISTRIBUTIONS, Distribution
 from lab.packages.dnf_index import write_repository_file
 from lab.packages.kernels import record, record_image
 from lab.packages.keys import key
-from lab.packages.variables import DEBIAN, EL, SERVER, UBUNTU
+from lab.packages.variables import CUDA, DEBIAN, EL, SERVER, UBUNTU
 
 SOURCE = """\
 Types: deb
@@ -22,6 +22,7 @@ URIs: {url}
 Suites: {suites}
 {components}Signed-By: /{keyring}
 """
+CUDA_KEYRING = "usr/share/keyrings/cuda-archive-keyring.gpg"
 RPM_KEY = "etc/pki/rpm-gpg/RPM-GPG-KEY-lab"
 # Debian's package of dnf plugins turns one on that wants a repository of local packages.
 LOCAL_PLUGIN = "etc/dnf/plugins/local.conf"
@@ -34,6 +35,24 @@ def give(rootfs: Path, folder: str) -> None:
     distribution = DISTRIBUTIONS[folder]
     writers: dict[str, Callable[[Path, Distribution], None]] = {DEBIAN: _debian, UBUNTU: _ubuntu, EL: _el}
     writers[distribution.family](rootfs, distribution)
+
+
+def give_cuda(rootfs: Path, folder: str, base: str = CUDA, trusted: str = "") -> None:
+    """Configures NVIDIA's CUDA repository below `base` as its own package or .repo file does.
+
+    `trusted` is the kind of key that the host has, by default the one of the repository below cuda/.
+    """
+    url, name = f"{SERVER}/{base}/{folder}/{ARCHITECTURE}", f"cuda-{folder}"
+    if DISTRIBUTIONS[folder].family == EL:
+        signer = key(trusted or "cuda-rpm")
+        key_url = f"{SERVER}/{CUDA}/{folder}/{ARCHITECTURE}/{signer.short_id}.pub"
+        write_repository_file(rootfs / f"etc/yum.repos.d/{name}.repo", f"{name}-{ARCHITECTURE}", url, key_url)
+        return
+    (rootfs / CUDA_KEYRING).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(key(trusted or "cuda").binary, rootfs / CUDA_KEYRING)
+    (rootfs / CUDA_KEYRING).chmod(0o644)
+    line = f"deb [signed-by=/{CUDA_KEYRING}] {url}/ /\n"
+    (rootfs / f"etc/apt/sources.list.d/{name}-{ARCHITECTURE}.list").write_text(line)
 
 
 def write_source(rootfs: Path, name: str, url: str, suites: str, components: str = "") -> None:

@@ -14,10 +14,9 @@ from lab.packages import apt_suite, driver, headers, pool
 from lab.packages.debian import KERNEL_FILE
 from lab.packages.distributions import Distribution
 from lab.packages.driver import DEB_RELATIONS, Packaging
-from lab.packages.kernel_modules import MODULES, Workshop, workshop
+from lab.packages.kernel_modules import MODULES, Build, compiled, parts
 from lab.packages.keys import key
 from lab.packages.links import link
-from lab.packages.module_keys import module_key
 from lab.packages.package import Package
 from lab.packages.packagings import DEB_ARCHITECTURES
 from lab.packages.tables.archive import LINES, Line, line_rows, transitional_rows
@@ -41,8 +40,7 @@ def build(distribution: Distribution, debs: Path, out: Path) -> None:
         pool.write_debs(kernel_packages(distribution, debs, scratch), base, scratch)
         restricted = apt_suite.pool(out, UPDATES, RESTRICTED)
         pool.write_debs(_driver_packages(scratch / "objects"), restricted, scratch)
-        with workshop(distribution, debs) as shop:
-            pool.write_debs(module_packages(distribution.kernel, shop, scratch), restricted, scratch)
+        pool.write_debs(module_packages(distribution, debs), restricted, scratch)
         apt_suite.pool(out, CODENAME, RESTRICTED)
         apt_suite.pool(out, UPDATES, BASE)
         settings = {"Origin": "Ubuntu", "Label": "Ubuntu", "Version": RELEASE, "Codename": CODENAME}
@@ -94,24 +92,25 @@ def _packaging(line: Line, rows: tuple[Component, ...]) -> Packaging:
     return Packaging(rows, DEB_RELATIONS, REVISION, REVISION, MULTIARCH, DEB_ARCHITECTURES, dkms_name=line.dkms_name)
 
 
-def module_packages(kernel: str, shop: Workshop, scratch: Path) -> Iterator[Package]:
+def module_packages(distribution: Distribution, debs: Path) -> Iterator[Package]:
     """Compiled modules of each line and flavour: objects, signatures, and packages that make modules of them."""
-    signatures: dict[str, Path] = {}
-    signer, version = module_key("canonical"), kernel_version(kernel)
-    for line in (line for line in LINES if line.with_modules):
-        for flavour in LICENSES:
-            built = shop.compile(line.driver, flavour, signer)
-            where = f"{line.folder}{flavour}"
-            for module in MODULES:
-                signatures[f"usr/lib/modules/{kernel}/signatures/{where}/{module}.ko.sig"] = built / f"{module}.ko.sig"
-            yield from _line_modules(kernel, line, flavour, built)
-    yield Package(f"linux-signatures-nvidia-{kernel}", version, "Signatures of the nvidia modules", files=signatures)
+    lines = [line for line in LINES if line.with_modules]
+    builds = {(line, flavour): Build(line.driver, flavour) for line in lines for flavour in LICENSES}
+    folder = compiled(distribution, debs, list(dict.fromkeys(builds.values())), "canonical")
+    kernel, signatures = distribution.kernel, {}
+    for (line, flavour), row in builds.items():
+        for module in MODULES:
+            place = f"usr/lib/modules/{kernel}/signatures/{line.folder}{flavour}"
+            signatures[f"{place}/{module}.ko.sig"] = folder / row.name / f"{module}.ko.sig"
+        yield from _line_modules(kernel, line, flavour, folder / row.name)
+    name, version = f"linux-signatures-nvidia-{kernel}", kernel_version(kernel)
+    yield Package(name, version, "Signatures of the nvidia modules", files=signatures)
 
 
 def _line_modules(kernel: str, line: Line, flavour: str, built: Path) -> Iterator[Package]:
     name, version = f"{line.name}{flavour}", kernel_version(kernel)
     where, exact = f"usr/lib/modules/{kernel}/kernel/{line.folder}{flavour}/bits", f"(= {version})"
-    parts = [f"{module}{ending}" for module in MODULES for ending in (".o", ".mod.o")]
+    objects = [part for part in parts() if not part.endswith(".sig")]
     common = f"nvidia-kernel-common-{line.name}"
     # As of 5.15.0-56 and 5.15.0-106: open modules fit one release only.
     fitting = [f"{common} (<= {line.driver.version}-1)"] if flavour else []
@@ -122,7 +121,7 @@ def _line_modules(kernel: str, line: Line, flavour: str, built: Path) -> Iterato
         version,
         f"Linux kernel nvidia modules for {kernel} (objects)",
         relations={"Depends": "binutils"},
-        files={f"{where}/{part}": built / part for part in (*parts, "module.lds")},
+        files={f"{where}/{part}": built / part for part in objects},
     )
     yield Package(
         f"linux-modules-nvidia-{name}-{kernel}",

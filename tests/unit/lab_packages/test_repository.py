@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import time
 from pathlib import Path
-
-import pytest
 
 from lab.packages import deb, index, kernels, keys, sources
 from lab.packages.package import Package
 from lab.packages.variables import SERVER
+
+from .conftest import Told
 
 PACKAGE = Package(
     name="nvidia-kernel-support",
@@ -26,23 +25,13 @@ PACKAGE = Package(
 )
 
 
-def told(*command: str | Path) -> str:
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True).stdout
-
-
-@pytest.fixture(name="own_cache", autouse=True)
-def fixture_own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("GPU_FLEET_DEV_LOG", str(tmp_path / "dev.log"))
-
-
 def write(tmp_path: Path, package: Package = PACKAGE) -> Path:
     folder = tmp_path / "pool"
     folder.mkdir(exist_ok=True)
     return deb.write(package, folder, tmp_path)
 
 
-def test_control_fields_and_file_name(tmp_path: Path) -> None:
+def test_control_fields_and_file_name(tmp_path: Path, told: Told) -> None:
     path = write(tmp_path)
     assert path.name == "nvidia-kernel-support_570.172.08-1_amd64.deb"
     fields = told("dpkg-deb", "--field", path)
@@ -51,7 +40,7 @@ def test_control_fields_and_file_name(tmp_path: Path) -> None:
     assert "Conflicts" not in fields
 
 
-def test_files_of_all_trees_belong_to_root_and_configuration_is_marked(tmp_path: Path) -> None:
+def test_files_of_all_trees_belong_to_root_and_configuration_is_marked(tmp_path: Path, told: Told) -> None:
     path = write(tmp_path)
     listing = told("dpkg-deb", "--contents", path)
     for name in ("./usr/lib/udev/rules.d/60-nvidia.rules", "./etc/modprobe.d/nvidia.conf", "libx.so.1 -> libx.so.570"):
@@ -61,7 +50,7 @@ def test_files_of_all_trees_belong_to_root_and_configuration_is_marked(tmp_path:
     assert told("dpkg-deb", "--info", path, "triggers") == "activate-noawait ldconfig\n"
 
 
-def test_tokens_are_replaced_in_names_and_contents_and_a_pin_is_no_configuration(tmp_path: Path) -> None:
+def test_tokens_are_replaced_in_names_and_contents_and_a_pin_is_no_configuration(tmp_path: Path, told: Told) -> None:
     tokens = {"VERSION": "595.71.05", "PACKAGES": "nvidia-open libcuda1"}
     package = Package(
         "nvidia-driver-pinning-595.71.05", "595.71.05-1", "pin", trees=("pinning-version",), tokens=tokens
@@ -79,7 +68,7 @@ def test_a_package_is_the_same_whenever_it_is_built(tmp_path: Path) -> None:
     assert write(tmp_path).read_bytes() == first
 
 
-def test_programs_and_scripts_are_executable(tmp_path: Path) -> None:
+def test_programs_and_scripts_are_executable(tmp_path: Path, told: Told) -> None:
     program = tmp_path / "nvidia-modprobe"
     program.write_text("#!/bin/sh\n")
     package = Package(
@@ -91,7 +80,7 @@ def test_programs_and_scripts_are_executable(tmp_path: Path) -> None:
     assert (tmp_path / "control/postinst").stat().st_mode & 0o777 == 0o755
 
 
-def test_index_is_signed_and_lists_what_is_there(tmp_path: Path) -> None:
+def test_index_is_signed_and_lists_what_is_there(tmp_path: Path, told: Told) -> None:
     folder = write(tmp_path).parent
     name = keys.key("cuda")
     index.write(folder, "NVIDIA", "NVIDIA CUDA", name)
@@ -128,7 +117,7 @@ def test_source_leaves_only_the_labs_debian(tmp_path: Path) -> None:
     assert keyring.read_bytes() == keys.key("debian").public.read_bytes()
 
 
-def test_recorded_kernel_is_installed_for_dpkg(tmp_path: Path) -> None:
+def test_recorded_kernel_is_installed_for_dpkg(tmp_path: Path, told: Told) -> None:
     (tmp_path / "var/lib/dpkg/info").mkdir(parents=True)
     status = tmp_path / "var/lib/dpkg/status"
     status.write_text("Package: dpkg\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n\n")

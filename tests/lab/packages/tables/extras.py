@@ -42,7 +42,7 @@ EXTRAS: tuple[Extra, ...] = (
 )
 
 # Not in a repository: single files below redist/gdrcopy, to download.
-DOWNLOADS: tuple[Extra, ...] = (
+GDRCOPY_DEBS: tuple[Extra, ...] = (
     Extra(
         Component("gdrcopy", "GDRCopy", ("gdrdrv-dkms (= {v}-1)", "libgdrapi (= {v}-1)", "gdrcopy-tests (= {v}-1)")),
         GDRCOPY,
@@ -51,3 +51,9 @@ DOWNLOADS: tuple[Extra, ...] = (
     Extra(Component("libgdrapi", "GDRCopy library"), GDRCOPY),
     Extra(Component("gdrcopy-tests", "GDRCopy tests", ("libgdrapi (= {v}-1)",)), GDRCOPY),
 )
+# Name -> summary, what it needs, its files, end of the release.
+GDRCOPY_RPMS = {
+    "gdrcopy": ("GDRCopy library and tests", ("gdrcopy-kmod",), "", ""),
+    "gdrcopy-devel": ("GDRCopy headers", ("gdrcopy = {v}",), "", ""),
+    "gdrcopy-kmod": ("GDRCopy, DKMS source", ("dkms",), "gdrdrv-dkms", "dkms"),
+}
