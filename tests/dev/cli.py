@@ -52,7 +52,8 @@ VERBS = (
         "suite",
         "everything that the continuous integration runs",
         "lint, unit, sanity, integration, molecule and the demo, each with its time; goes on after a failure; the last "
-        "line counts what passed and failed. --full adds `demo --local`, `bench` and `scale`.",
+        "line counts what passed and failed. --full adds the tests of the test bed, of package repositories and of many "
+        "nodes, `demo --local`, `bench` and `scale`.",
         "lab",
     ),
     Verb(
@@ -168,7 +169,7 @@ def _demo_options(verb: argparse.ArgumentParser) -> None:
 
 
 def _test_options(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--full", action="store_true", help="`demo --local`, `bench` and `scale` as well")
+    verb.add_argument("--full", action="store_true", help="what takes long as well")
 
 
 def _pytest_options(verb: argparse.ArgumentParser) -> None:

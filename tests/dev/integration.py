@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 
 from lab import proving
 from lab.fleet import bring_up
@@ -18,22 +19,38 @@ from .machine import CHECKOUT
 from .tally import Tally, from_junit
 
 SCENARIOS = CHECKOUT / "extensions/molecule"
+TESTS = CHECKOUT / "tests/integration"
+# What speaks of the test bed rather than of the collection, or takes long: title in `./dev test --full` -> tests.
+LONG = {
+    "test bed": "tests/integration/bed",
+    "packages": "tests/integration/packages",
+    "many nodes": "tests/integration/test_many_nodes.py",
+}
 PYTEST_SECONDS, MOLECULE_SECONDS = 3000, 2700
 
 
 def run(options: argparse.Namespace) -> int:
-    """With arguments, they go to pytest, and molecule is left out."""
-    tally = in_lab(options.pytest)
-    if not options.pytest:
-        tally.add(molecule())
+    """With arguments, they go to pytest; without, it is what `./dev test` runs, molecule included."""
+    tally = in_lab(options.pytest) if options.pytest else collection_tests().add(molecule())
     return tally.report()
 
 
-def in_lab(arguments: list[str] | None = None) -> Tally:
-    """Runs pytest in a lab with the usual two hosts; `arguments` go to it."""
+def collection_tests() -> Tally:
+    """The tests of the collection: all but the long ones."""
+    tests = sorted(path.relative_to(CHECKOUT).as_posix() for path in TESTS.glob("test_*.py"))
+    return in_lab([name for name in tests if name not in LONG.values()], also=())
+
+
+def long_tests(title: str) -> Tally:
+    """One part of LONG."""
+    return in_lab([LONG[title]])
+
+
+def in_lab(arguments: list[str], *, also: Iterable[str] = tuple(SUITES)) -> Tally:
+    """Runs pytest in a lab with the usual two hosts; `arguments` go to it. `also`: systems that tests boot hosts of."""
     with Lab.start() as lab:
-        bring_up(lab, proving.SPECS, cluster=True, also=SUITES)
-        return pytest(lab, arguments or ["tests/integration"])
+        bring_up(lab, proving.SPECS, cluster=True, also=also)
+        return pytest(lab, arguments)
 
 
 def pytest(lab: Lab, arguments: list[str]) -> Tally:

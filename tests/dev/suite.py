@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 
 from . import bench, demo, demo_local, integration, lint, machine, progress, sanity, scale, unit
 from .tally import Tally
@@ -17,11 +18,16 @@ PARTS: dict[str, Callable[[], Tally]] = {
     "lint": lint.check,
     "unit": unit.check,
     "sanity": sanity.check,
-    "integration": integration.in_lab,
+    "integration": integration.collection_tests,
     "molecule": integration.molecule,
     "demo": demo.check,
 }
-FULL: dict[str, Callable[[], Tally]] = {"demo --local": demo_local.check, "bench": bench.check, "scale": scale.check}
+FULL: dict[str, Callable[[], Tally]] = {
+    **{title: partial(integration.long_tests, title) for title in integration.LONG},
+    "demo --local": demo_local.check,
+    "bench": bench.check,
+    "scale": scale.check,
+}
 # What a part may end with instead of a count: a command, the machine, or a lab that did not do its work.
 BROKEN = (progress.CommandFailed, machine.Unfit, RuntimeError, TimeoutError)
 
