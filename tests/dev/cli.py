@@ -52,7 +52,7 @@ VERBS = (
         "suite",
         "everything that the continuous integration runs",
         "lint, unit, sanity, integration, molecule and the demo, each with its time; goes on after a failure; the last "
-        "line counts what passed and failed. --full adds the tests of the test bed, of package repositories and of many "
+        "line counts what passed and failed. --full adds the tests of the test bed, of package repositories and many "
         "nodes, `demo --local`, `bench` and `scale`.",
         "lab",
     ),
