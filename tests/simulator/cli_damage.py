@@ -125,6 +125,7 @@ def _health(options: argparse.Namespace) -> None:
         raise ValueError(f"{', '.join(wrong)}: write KEY=NUMBER, or KEY= for the usual value")
     with edit(here().state) as state:
         damage.set_health(state, options.minor, {key: int(value) if value else None for key, _sign, value in pairs})
+    incident.show_bus(here(), options.minor)
 
 
 def _add_ecc(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -9,8 +9,9 @@ import os
 import time
 
 from simulator import damage, kernel_log
+from simulator.files import write_tree
 from simulator.models import MODELS
-from simulator.pci import GONE, pci_files
+from simulator.pci import LINK_FILES, pci_files
 from simulator.place import Place
 from simulator.state import State, edit, read
 from simulator.xids import RECOVERY_NAMES, XID_EVENT, XIDS, Xid
@@ -88,12 +89,13 @@ def heal(place: Place, minor: int | None = None) -> None:
 
 
 def show_bus(place: Place, minor: int) -> None:
-    """The configuration space of a GPU that does not answer reads as ones, which lspci shows as `rev ff`."""
+    """sysfs and lspci (`rev ff` of a GPU that does not answer) tell what the bus tells now."""
     state = read(place.state)
-    gpu = damage.find_gpu(state, minor)
-    space = place.sys / "bus/pci/devices" / gpu["bus"] / "config"
-    if space.exists():
-        space.write_bytes(GONE if gpu["lost"] == "1" else _space(state, gpu["bus"]))
+    bus = damage.find_gpu(state, minor)["bus"]
+    folder = place.sys / "bus/pci/devices" / bus
+    if folder.exists():
+        files = pci_files(state)
+        write_tree(folder, {name: files[f"{bus}/{name}"] for name in ("config", *LINK_FILES)})
 
 
 def raise_event(place: Place, minor: int, kind: int, data: int) -> None:
@@ -104,11 +106,6 @@ def raise_event(place: Place, minor: int, kind: int, data: int) -> None:
         os.write(handle, f"gpu={minor} type={kind} data={data} gi=- ci=-\n".encode())
     finally:
         os.close(handle)
-
-
-def _space(state: State, bus: str) -> bytes:
-    content = pci_files(state)[f"{bus}/config"]
-    return content if isinstance(content, bytes) else content.encode()
 
 
 def _text(state: State, minor: int, row: Xid, *, link: int, old: int, new: int) -> str:

@@ -17,13 +17,20 @@ BRIDGE_OTHER = 0x068000  # class of an NVSwitch
 HOST_BRIDGE = "0000:00:00.0"
 RESOURCE_LINES = 13
 GONE = b"\xff" * 256  # configuration space of a device that does not answer
+LINK_FILES = ("current_link_speed", "current_link_width")
+# GT/s of a generation, as drivers/pci/probe.c writes them
+SPEEDS = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}
+LANES = 16
 
 
 def pci_files(state: State) -> Files:
     """Path below /sys/bus/pci/devices -> content: GPUs, NVSwitches, and one host bridge of another vendor."""
     devices = {HOST_BRIDGE: device_files(0x8086, 0x29C0, 0x060000, 0x11001AF4)}
     cpus = {row["node"]: row["cpus"] for row in state.nodes}
-    devices |= {gpu["bus"]: _gpu(MODELS[gpu["model"]], gpu, cpus) for gpu in state.gpus}
+    health = {row["gpu"]: row for row in state.health}
+    for gpu in state.gpus:
+        model = MODELS[gpu["model"]]
+        devices[gpu["bus"]] = {**_gpu(model, gpu, cpus), **_seen(model, gpu, health.get(gpu["minor"], {}))}
     devices |= {row["bus"]: _switch(row) for row in state.switches}
     return {f"{bus}/{name}": content for bus, files in devices.items() for name, content in files.items()}
 
@@ -64,24 +71,32 @@ def _gpu(model: Model, gpu: Record, cpus: dict[str, str]) -> Files:
     bus, node = gpu["bus"], gpu.get("place", "0").split(".")[0]
     subsystem = int(gpu.get("subsystem", str(model.subsystem)), 0)
     files = device_files(NVIDIA, model.device_id, model.pci_class, subsystem)
-    speed = {3: "8.0", 4: "16.0", 5: "32.0"}[model.pcie_generation]
-    link = f"{speed} GT/s PCIe\n"
     files.update(
         {
             "resource": _bars(model, int(bus.split(":")[1], 16)),
             "numa_node": f"{node}\n",
             "local_cpulist": f"{cpus.get(node, '0')}\n",
             "uevent": f"PCI_CLASS={model.pci_class:X}\nPCI_ID={NVIDIA:X}:{model.device_id:X}\nPCI_SLOT_NAME={bus}\n",
-            "current_link_speed": link,
-            "max_link_speed": link,
-            "current_link_width": "16\n",
-            "max_link_width": "16\n",
+            "max_link_speed": _speed(model.pcie_generation),
+            "max_link_width": f"{LANES}\n",
             "reset": "",
             "power/control": "auto\n",
             "power/runtime_status": "active\n",
         }
     )
     return files
+
+
+def _seen(model: Model, gpu: Record, health: Record) -> Files:
+    """What the bus tells now. Ones instead of an answer make a width of 63 (drivers/pci/pci-sysfs.c)."""
+    if gpu["lost"] == "1":
+        return {"config": GONE, **dict(zip(LINK_FILES, ("Unknown\n", "63\n"), strict=True))}
+    speed = _speed(int(health.get("pcie_generation", model.pcie_generation)))
+    return dict(zip(LINK_FILES, (speed, f"{health.get('pcie_width', LANES)}\n"), strict=True))
+
+
+def _speed(generation: int) -> str:
+    return f"{SPEEDS[generation]} GT/s PCIe\n" if generation in SPEEDS else "Unknown\n"
 
 
 def _switch(row: Record) -> Files:

@@ -215,8 +215,9 @@ EXPORT nvmlReturn_t nvmlGpuInstanceCreateComputeInstanceWithPlacement(nvmlGpuIns
     call_log("nvmlGpuInstanceCreateComputeInstanceWithPlacement gpu=%u gi=%u profile=%u start=%u", c.gi->gpu, c.gi->id,
              number, placement->start);
     nvmlReturn_t code = may_create(&c, number);
-    unsigned slices = ci_slices(number), bits = ((1u << slices) - 1) << placement->start;
-    if (!code && (placement->size != slices || placement->start + slices > gi_profile(&c)->slices))
+    unsigned slices = ci_slices(number), bits = ((1u << slices) - 1) << (placement->start & 31);
+    int is_start = placement->start + slices <= gi_profile(&c)->slices && placement->start % start_step(slices) == 0;
+    if (!code && (placement->size != slices || !is_start))
         code = NVML_ERROR_INVALID_ARGUMENT;
     if (code)
         return call_end(&c, code);

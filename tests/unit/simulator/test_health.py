@@ -258,6 +258,12 @@ def test_supported_clocks_are_those_that_can_be_locked(gpus: Gpus) -> None:
     assert gpus.ask(f"nvmlDeviceGetSupportedGraphicsClocks(gpu({A100}), 1)") == no(6)
 
 
+def test_what_a_gpu_forgets() -> None:
+    """nvml.h: limits and modes go with the driver, what waits for a reset is done by it; the board holds the rest."""
+    settings = {"power_limit", "compute_mode", "clock_low", "clock_high", "memory_clock_low", "memory_clock_high"}
+    assert settings | {"remap_pending", "retired_pending", "recovery_action", "pcie_replay"} == LOST_WITH_RESET
+
+
 def _damaged(state: State) -> None:
     damage.set_health(state, A100, dict.fromkeys(KEYS, 1))
     damage.set_health(state, A100, {"ecc": 1, "ecc_pending": 0})

@@ -175,12 +175,30 @@ def test_usual_value_comes_back(tmp_path: Path) -> None:
     assert box.state.health == []
 
 
+def pcie_link(tmp_path: Path, bus: str) -> list[str]:
+    folder = tmp_path / "sys/bus/pci/devices" / bus
+    return [
+        (folder / f"{which}_link_{what}").read_text() for which in ("current", "max") for what in ("speed", "width")
+    ]
+
+
+def test_slow_pcie_link_shows_in_sysfs(tmp_path: Path) -> None:
+    box = machine(tmp_path, "H100-80")
+    usual = ["32.0 GT/s PCIe\n", "16\n"]
+    assert pcie_link(tmp_path, "0000:41:00.0") == usual * 2
+    done(simhw(box, "health", "0", "pcie_width=8", "pcie_generation=1"))
+    assert pcie_link(tmp_path, "0000:41:00.0") == ["2.5 GT/s PCIe\n", "8\n", *usual]
+    done(simhw(box, "heal", "0"))
+    assert pcie_link(tmp_path, "0000:41:00.0") == usual * 2
+
+
 def test_lost_gpu_answers_with_ones(tmp_path: Path) -> None:
     box = machine(tmp_path, "A100-40", "A100-40")
     space = tmp_path / "sys/bus/pci/devices/0000:51:00.0/config"
     whole = space.read_bytes()
     done(simhw(box, "lost", "1", "--log", "plain"))
     assert space.read_bytes() == b"\xff" * 256
+    assert pcie_link(tmp_path, "0000:51:00.0")[:2] == ["Unknown\n", "63\n"]
     assert log_of(box) == [
         "NVRM: The NVIDIA GPU 0000:51:00.0",
         "NVRM: (PCI ID: 10de:20b0) installed in this system has",
@@ -210,6 +228,19 @@ def test_event_reaches_the_set(tmp_path: Path) -> None:
         assert session.value("wait()") == TIMEOUT
         done(simhw(box, "xid", "1", "48"))
         assert [session.value("wait()") for _ in range(3)] == [[1, 8, 48], [1, 2, 0], TIMEOUT]
+
+
+def test_set_sees_nothing_from_before_a_gpu_was_added(tmp_path: Path) -> None:
+    box = machine(tmp_path, "A100-40")
+    with box.session() as session:
+        session.ask("s = nvmlEventSetCreate()")
+        done(simhw(box, "xid", "0", "13"))
+        session.ask("nvmlDeviceRegisterEvents(gpu(0), 8, s)")
+        done(simhw(box, "xid", "0", "31"))
+        assert [session.value("nvmlEventSetWait_v2(s, 0).eventData"), session.value("nvmlEventSetWait_v2(s, 0)")] == [
+            31,
+            {"code": TIMEOUT},
+        ]
 
 
 def test_waiting_ends_when_the_event_comes(tmp_path: Path) -> None:

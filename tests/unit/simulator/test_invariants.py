@@ -78,6 +78,7 @@ common = st.one_of(
     st.tuples(st.just("make_legal_at"), index, place),
     st.tuples(st.just("compute"), index, place, st.integers(0, 2)),
     st.tuples(st.just("compute"), index, place, st.integers(0, 0)),
+    st.tuples(st.just("compute_at"), index, place, st.integers(0, 0), st.integers(0, 2), st.integers(1, 1)),
     st.tuples(st.just("destroy"), index, place),
     st.tuples(st.just("destroy_compute"), index, place, st.integers(0, 1)),
 )

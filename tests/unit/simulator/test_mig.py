@@ -153,6 +153,28 @@ def test_compute_profiles(tmp_path: Path, profile: str, id: int, offered: dict[s
     assert box.nvml(f"{code}result = {{n: {row} for n in known}}") == offered
 
 
+@pytest.mark.parametrize(
+    ("profile", "start", "size", "code"),
+    [
+        (0, 1, 1, 0),
+        (0, 2, 1, INSUFFICIENT_RESOURCES),  # taken
+        (1, 2, 2, INSUFFICIENT_RESOURCES),
+        (1, 0, 2, 0),
+        (1, 1, 2, INVALID_ARGUMENT),  # no such start
+        (0, 7, 1, INVALID_ARGUMENT),
+        (1, 6, 2, INVALID_ARGUMENT),
+        (1, 0, 1, INVALID_ARGUMENT),  # not its size
+        (2, 4, 3, 0),
+        (7, 0, 1, NOT_SUPPORTED),
+    ],
+)
+def test_compute_instance_at_a_place(tmp_path: Path, profile: int, start: int, size: int, code: int) -> None:
+    box = Sandbox(tmp_path, "a100x1")
+    make = "nvmlGpuInstanceCreateComputeInstanceWithPlacement, gi, {}, byref(c_nvmlComputeInstancePlacement_t({}, {}))"
+    first = f"{ON}gi = make(0)\nassert not number({make.format(0, 2, 1)})\n"
+    assert box.nvml(f"{first}result = number({make.format(profile, start, size)})") == code
+
+
 def test_instance_in_use_is_not_destroyed(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, "a100x1")
     box.nvml(f"{ON}nvmlGpuInstanceCreateComputeInstance(make(19, 0), 0); result = 0")

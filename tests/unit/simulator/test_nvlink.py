@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from simulator.state import edit, read
 
 NOT_SUPPORTED = {"code": 3}
 INVALID_ARGUMENT = {"code": 2}
+IN_USE = 19
 FABRIC = "filled(nvmlDeviceGetGpuFabricInfoV, c_nvmlGpuFabricInfo_v3_t(), gpu({gpu}))"
 MATRIX = "[[{call} if a != b else None for b in range(n)] for a in range(n)]"
 ACTIVE = "[nvmlDeviceGetNvLinkState(gpu({gpu}), link) for link in range({count})]"
@@ -204,6 +208,38 @@ def test_fabric_of_ampere_says_nothing(tmp_path: Path) -> None:
     assert ask(box, FABRIC.format(gpu=0)) == [NOT_SUPPORTED]
     with edit(box.state_path) as state, pytest.raises(ValueError, match="only Hopper and later do"):
         damage.set_fabric(state, 0, {"state": "3"})
+
+
+@contextlib.contextmanager
+def fabric_manager_of(box: Sandbox) -> Iterator[None]:
+    """Holds the switches, as fabric_manager.py does while it runs."""
+    with box.state_path.with_name("state.fabric").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+
+
+@pytest.mark.parametrize(
+    ("models", "nvlink", "while_held"),
+    [(["A100-80"] * 2, "switch", [False, IN_USE, 0]), (["A100-80"], "none", [True, 0, 1])],
+)
+def test_fabric_manager_keeps_gpus_of_a_fabric_from_reset(
+    tmp_path: Path, models: list[str], nvlink: str, while_held: list[Any]
+) -> None:
+    """One reset by nvidia-smi, and the one that MIG mode needs on Ampere: only a card may have them alone."""
+    box = machine(tmp_path, models, nvlink)
+    change = "result = [nvmlDeviceSetMigMode(gpu(), 1), nvmlDeviceGetMigMode(gpu())[0]]"
+    with fabric_manager_of(box):
+        reset = box.smi("--gpu-reset", "-i", "0").returncode == 0
+        assert [reset, *box.nvml(change)] == while_held
+    assert box.nvml(change) == [0, 1]
+    assert box.smi("--gpu-reset", "-i", "0").returncode == 0
+
+
+def test_mig_mode_of_hopper_needs_no_reset(tmp_path: Path) -> None:
+    box = machine(tmp_path, ["H100-80"] * 2, "switch")
+    with fabric_manager_of(box):
+        assert box.nvml("result = [nvmlDeviceSetMigMode(gpu(), 1), nvmlDeviceGetMigMode(gpu())[0]]") == [0, 1]
+        assert box.smi("--gpu-reset", "-i", "0").returncode != 0
 
 
 def test_fabric_of_a_rack(tmp_path: Path) -> None:
