@@ -24,7 +24,7 @@ from lab.cluster.kwok_nodes import KUBELET_PORT, NETWORK, KwokNode
 from lab.cluster.programs import program
 from lab.cluster.spawned import Spawned
 
-STAGES = Path(__file__).resolve().parent / "kwok_files/stages.yaml"
+STAGES = Path(__file__).resolve().parent / "kwok_files/stages.kwok"
 USER = "kwok"
 READY_SECONDS, CREATE_SECONDS = 120, 300
 READY = '{range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}'

@@ -49,7 +49,7 @@ def own_texts(kind: str) -> list[tuple[str, str]]:
 def damaged(draw: st.DrawFn, text: str) -> str:
     """What happens to texts on their way: cut, lines lost, doubled and turned round, other line ends, foreign bytes."""
     lines = text[: draw(st.integers(0, len(text)))].split("\n")
-    for _ in range(draw(st.integers(0, 4))):
+    for _time in range(draw(st.integers(0, 4))):
         at = draw(st.integers(0, len(lines) - 1))
         what = draw(st.sampled_from(["drop", "double", "cut", "insert", "number", "join"]))
         if what == "drop":

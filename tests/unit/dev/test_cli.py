@@ -94,7 +94,7 @@ def test_verbs_may_start_at_the_same_time(logs):
         except OSError as error:
             failed.append(error)
 
-    starts = [threading.Thread(target=start) for _ in range(8)]
+    starts = [threading.Thread(target=start) for _time in range(8)]
     for one in starts:
         one.start()
     for one in starts:

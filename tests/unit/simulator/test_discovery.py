@@ -127,7 +127,7 @@ def test_library_and_module_have_to_agree(tmp_path: Path, driver: str, library: 
 def test_faults(tmp_path: Path, fault: dict[str, Any], call: str, codes: list[int]) -> None:
     box = Sandbox(tmp_path, "a100x2")
     box.fault(**fault)
-    assert box.nvml(f"result = [number({call}) for _ in range(3)]") == codes
+    assert box.nvml(f"result = [number({call}) for _time in range(3)]") == codes
 
 
 def test_broken_profile_fails_at_init(tmp_path: Path) -> None:

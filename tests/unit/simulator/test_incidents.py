@@ -227,7 +227,7 @@ def test_event_reaches_the_set(tmp_path: Path) -> None:
         session.ask(WATCH)
         assert session.value("wait()") == TIMEOUT
         done(simhw(box, "xid", "1", "48"))
-        assert [session.value("wait()") for _ in range(3)] == [[1, 8, 48], [1, 2, 0], TIMEOUT]
+        assert [session.value("wait()") for _time in range(3)] == [[1, 8, 48], [1, 2, 0], TIMEOUT]
 
 
 def test_set_sees_nothing_from_before_a_gpu_was_added(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_lost_gpu_of_a_set_ends_the_wait_after_its_event(tmp_path: Path) -> None
     with box.session() as session:
         session.ask(WATCH.replace("[nvmlDeviceGetMinorNumber(e.device), e.eventType", "[e.eventType"))
         done(simhw(box, "lost", "1"))
-        assert [session.value("wait(60000)") for _ in range(2)] == [[8, 79], GPU_IS_LOST]
+        assert [session.value("wait(60000)") for _time in range(2)] == [[8, 79], GPU_IS_LOST]
 
 
 def test_sets_see_only_what_they_asked_for(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_mig_changes_are_events(tmp_path: Path) -> None:
     with box.session() as session:
         session.ask(WATCH)
         session.ask("nvmlDeviceSetMigMode(gpu(), 1)\ngi = make(19)\nnvmlGpuInstanceDestroy(gi)")
-        assert [session.value("wait()") for _ in range(4)] == [[0, 0x100, 0]] * 3 + [TIMEOUT]
+        assert [session.value("wait()") for _time in range(4)] == [[0, 0x100, 0]] * 3 + [TIMEOUT]
 
 
 def test_slow_call_holds_nobody_up(tmp_path: Path) -> None:

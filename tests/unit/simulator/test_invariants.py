@@ -157,5 +157,5 @@ def test_capacity_is_what_can_be_made(
     if isinstance(left, dict):
         assert asked not in [profile.id for profile in MODELS[GPUS[gpu]].profiles]
         return
-    codes = session.value(f"[call('make', {gpu}, {asked}) for _ in range({left} + 1)]")
+    codes = session.value(f"[call('make', {gpu}, {asked}) for _time in range({left} + 1)]")
     assert codes == [0] * left + [23]

@@ -40,7 +40,10 @@ def test_the_journal_gets_one_record_a_read(place):
     reader = os.open(place.kernel_log_pipe, os.O_RDWR | os.O_NONBLOCK)
     try:
         kernel_log.write(place, "NVRM: one\nNVRM: two", seconds=1)
-        assert [os.read(reader, 8192) for _ in range(2)] == [b"6,1,1000000,-;NVRM: one\n", b"6,2,1000000,-;NVRM: two\n"]
+        assert [os.read(reader, 8192) for _time in range(2)] == [
+            b"6,1,1000000,-;NVRM: one\n",
+            b"6,2,1000000,-;NVRM: two\n",
+        ]
     finally:
         os.close(reader)
 

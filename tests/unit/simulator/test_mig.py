@@ -79,7 +79,7 @@ def test_reset_takes_instances_away(tmp_path: Path) -> None:
 def test_driver_places_until_nothing_fits(tmp_path: Path, profile: str, id: int, starts: list[int]) -> None:
     box = Sandbox(tmp_path, profile)
     left = f"nvmlDeviceGetGpuInstanceRemainingCapacity(gpu(), {id})"
-    code = f"{ON}before = {left}; made = [start_of(make({id})) for _ in range(before)]\n"
+    code = f"{ON}before = {left}; made = [start_of(make({id})) for _time in range(before)]\n"
     assert box.nvml(f"{code}result = [made, {left}, number(make, {id})]") == [starts, 0, INSUFFICIENT_RESOURCES]
 
 
@@ -224,7 +224,7 @@ def test_reboot_keeps_the_mode_of_ampere_and_no_instance(tmp_path: Path, profile
 def test_two_processes_at_once_lose_no_instance(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, "h100x2")
     box.nvml("result = [nvmlDeviceSetMigMode(gpu(i), 1) for i in (0, 1)]")
-    both = [box.start(f"[make(19, device=gpu({index})) for _ in range(7)]") for index in (0, 1)]
+    both = [box.start(f"[make(19, device=gpu({index})) for _time in range(7)]") for index in (0, 1)]
     for process in both:
         process.communicate(timeout=30)
     rows = box.state.instances

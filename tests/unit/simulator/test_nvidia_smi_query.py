@@ -204,7 +204,7 @@ def test_a_loop_prints_again(tmp_path: Path, option: str) -> None:
     command = [str(artifact_dir() / "bin/nvidia-smi"), "--query-gpu=index", "--format=csv,noheader", *option.split()]
     with subprocess.Popen(command, env={**os.environ, **box.environment}, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
-        assert [running.stdout.readline() for _ in range(3)] == ["0\n"] * 3
+        assert [running.stdout.readline() for _time in range(3)] == ["0\n"] * 3
         running.terminate()
 
 

@@ -32,7 +32,7 @@ while True:
 def together(box: Sandbox, count: int, code: str) -> list[object]:
     """What `count` processes that start at the same time leave as `result`."""
     wait = "print('ready', flush=True); sys.stdin.readline()\n"
-    running = [box.start(f"{wait}{code}\nprint(json.dumps(result), flush=True)") for _ in range(count)]
+    running = [box.start(f"{wait}{code}\nprint(json.dumps(result), flush=True)") for _time in range(count)]
     for one in running:
         assert one.stdout is not None
         assert one.stdout.readline() == "ready\n"
@@ -45,7 +45,7 @@ def together(box: Sandbox, count: int, code: str) -> list[object]:
 def test_one_place_is_given_away_once(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, ["H100-80"])
     box.nvml("result = nvmlDeviceSetMigMode(gpu(), 1)")
-    counts = together(box, 4, "result = sum(number(make, 19) == 0 for _ in range(7))")
+    counts = together(box, 4, "result = sum(number(make, 19) == 0 for _time in range(7))")
     assert sum(map(int, counts)) == 7
     assert violations(box.state) == []
     assert len(box.writes) == 1 + 4 * 7
@@ -54,7 +54,7 @@ def test_one_place_is_given_away_once(tmp_path: Path) -> None:
 def test_a_fault_is_used_up_by_all_together(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, ["H100-80"])
     box.fault("nvmlDeviceGetName", 999, skip=15, count=20)
-    counts = together(box, 3, "result = sum(number(nvmlDeviceGetName, gpu()) == 999 for _ in range(40))")
+    counts = together(box, 3, "result = sum(number(nvmlDeviceGetName, gpu()) == 999 for _time in range(40))")
     assert sum(map(int, counts)) == 20
 
 
@@ -66,7 +66,7 @@ def test_two_hands_on_the_file(tmp_path: Path) -> None:
     with box.start(f"{wait}{code}") as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
-        for _ in range(100):
+        for _time in range(100):
             with edit(box.state_path) as state:
                 damage.raise_health(state, 0, "pcie_replay")
         assert other.communicate(timeout=120)[0].splitlines()[-1] == "ready"
@@ -77,7 +77,7 @@ def test_killed_in_the_middle_of_a_write(tmp_path: Path) -> None:
     """With 64 GPUs a write takes long enough to be hit; the next process goes on from a sound state."""
     box = Sandbox(tmp_path, ["H100-80"] * 64)
     chance = random.Random(1)
-    for _ in range(KILLS):
+    for _time in range(KILLS):
         with box.start(LOOP) as victim:
             assert victim.stdout is not None
             assert victim.stdout.readline() == "ready\n"

@@ -199,7 +199,7 @@ def unnamed(text):
 @pytest.mark.parametrize(("gpus", "wanted", "kind", "named"), REFUSED.values(), ids=REFUSED)
 def test_findings_name_the_variables_of_role_mig(gpus, wanted, kind, named):
     found = wanted.decide(gpus).findings
-    assert [unnamed(" ".join([f.summary, f.wanted, f.found, f.remedy])) for f in found] == [[] for _ in found]
+    assert [unnamed(" ".join([f.summary, f.wanted, f.found, f.remedy])) for f in found] == [[] for _time in found]
 
 
 @pytest.mark.parametrize("kind", KINDS)
