@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from simulator import cli_damage, damage, driver, fabric_manager, firmware, kernel_modules, machine, sxid
+from simulator import cli_damage, damage, driver, fabric_manager, firmware, incident, kernel_modules, machine, sxid
 from simulator.kernel_modules import Information, Refused
 from simulator.place import here
 from simulator.state import edit, read, render
@@ -116,3 +116,4 @@ def _process(options: argparse.Namespace) -> None:
 def _gpu(options: argparse.Namespace) -> None:
     with edit(here().state) as state:
         damage.find_gpu(state, options.minor)[options.field] = options.value
+    incident.show_bus(here(), options.minor)

@@ -190,6 +190,8 @@ def test_slow_pcie_link_shows_in_sysfs(tmp_path: Path) -> None:
     assert pcie_link(tmp_path, "0000:41:00.0") == ["2.5 GT/s PCIe\n", "8\n", *usual]
     done(simhw(box, "heal", "0"))
     assert pcie_link(tmp_path, "0000:41:00.0") == usual * 2
+    done(simhw(box, "gpu", "0", "lost", "1"))
+    assert pcie_link(tmp_path, "0000:41:00.0") == ["Unknown\n", "63\n", *usual]
 
 
 def test_lost_gpu_answers_with_ones(tmp_path: Path) -> None:
