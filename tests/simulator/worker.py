@@ -22,7 +22,7 @@ class Worker:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         pipe = subprocess.PIPE
-        command = [sys.executable, "-c", f"{NAMES}{_SERVE}"]
+        command = [sys.executable, "-X", "faulthandler", "-c", f"{NAMES}{_SERVE}"]
         self._process = subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True)
 
     def ask(self, **request: Any) -> Any:
@@ -31,14 +31,24 @@ class Worker:
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
+        try:
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+        except BrokenPipeError as error:
+            raise AssertionError(self._end()) from error
         if not select.select([self._process.stdout], [], [], SECONDS)[0]:
             self._process.kill()
             raise AssertionError(f"no answer within {SECONDS} s to {request['code']}")
-        answer = json.loads(self._process.stdout.readline() or '{"error": "the process has ended"}')
+        line = self._process.stdout.readline()
+        if not line:
+            raise AssertionError(f"{self._end()} at {request['code']}")
+        answer = json.loads(line)
         if "error" in answer:
             raise AssertionError(answer["error"])
         return answer["result"]
+
+    def _end(self) -> str:
+        """How the process ended; a negative status is the number of a signal."""
+        return f"the process that holds the NVML session has ended with status {self._process.wait(SECONDS)}"
 
     def close(self) -> None:
         """Ends the process."""

@@ -205,6 +205,14 @@ EXPORT nvmlReturn_t nvmlGpuInstanceCreateComputeInstance(nvmlGpuInstance_t gi, u
     return call_end(&c, code ? code : add_instance(&c, number, free_start(&c, number, used_slices(&c)), ci));
 }
 
+/* Of a profile that the GPU instance offers: an unknown one has no slices, and so no starts. */
+static int is_start(const struct call *c, unsigned slices, const nvmlPlacement_t *placement)
+{
+    unsigned room = gi_profile(c)->slices;
+    return placement->size == slices && placement->start < room && slices <= room - placement->start &&
+           placement->start % start_step(slices) == 0;
+}
+
 EXPORT nvmlReturn_t nvmlGpuInstanceCreateComputeInstanceWithPlacement(nvmlGpuInstance_t gi, unsigned number,
                                                                       const nvmlPlacement_t *placement,
                                                                       nvmlComputeInstance_t *ci)
@@ -215,12 +223,12 @@ EXPORT nvmlReturn_t nvmlGpuInstanceCreateComputeInstanceWithPlacement(nvmlGpuIns
     call_log("nvmlGpuInstanceCreateComputeInstanceWithPlacement gpu=%u gi=%u profile=%u start=%u", c.gi->gpu, c.gi->id,
              number, placement->start);
     nvmlReturn_t code = may_create(&c, number);
-    unsigned slices = ci_slices(number), bits = ((1u << slices) - 1) << (placement->start & 31);
-    int is_start = placement->start + slices <= gi_profile(&c)->slices && placement->start % start_step(slices) == 0;
-    if (!code && (placement->size != slices || !is_start))
+    unsigned slices = ci_slices(number);
+    if (!code && !is_start(&c, slices, placement))
         code = NVML_ERROR_INVALID_ARGUMENT;
     if (code)
         return call_end(&c, code);
+    unsigned bits = ((1u << slices) - 1) << placement->start;
     return call_end(&c, add_instance(&c, number, used_slices(&c) & bits ? -1 : (int)placement->start, ci));
 }
 

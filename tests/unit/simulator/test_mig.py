@@ -166,6 +166,11 @@ def test_compute_profiles(tmp_path: Path, profile: str, id: int, offered: dict[s
         (1, 0, 1, INVALID_ARGUMENT),  # not its size
         (2, 4, 3, 0),
         (7, 0, 1, NOT_SUPPORTED),
+        (8, 0, 0, INVALID_ARGUMENT),  # no such profile, so no slices to count with
+        (8, 0, 1, INVALID_ARGUMENT),
+        (2**32 - 1, 0, 0, INVALID_ARGUMENT),
+        (0, 2**32 - 1, 1, INVALID_ARGUMENT),  # start + size overflows
+        (2, 2**32 - 4, 3, INVALID_ARGUMENT),
     ],
 )
 def test_compute_instance_at_a_place(tmp_path: Path, profile: int, start: int, size: int, code: int) -> None:
