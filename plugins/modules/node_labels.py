@@ -107,6 +107,7 @@ nodes:
       labels: {nvidia.com/gpu.count: "2"}
       resources: {nvidia.com/gpu: 2}
       gpus: [GPU-5c6e1fc0-0000-4000-8000-000000000001]
+      gpu_instances: []
       observed_at: "2026-11-30T22:12:24Z"
       relaid: false
 labels:
@@ -174,7 +175,18 @@ def host_of(row: dict[str, Any]) -> Host:
 
 
 def returns(plan: Plan, wishes: Sequence[NodeWish]) -> dict[str, Any]:
-    shown = ("host", "node", "operands", "reason", "labels", "resources", "gpus", "observed_at", "relaid")
+    shown = (
+        "host",
+        "node",
+        "operands",
+        "reason",
+        "labels",
+        "resources",
+        "gpus",
+        "gpu_instances",
+        "observed_at",
+        "relaid",
+    )
     return {
         "changed": plan.changed,
         "diff": plan.diff(),

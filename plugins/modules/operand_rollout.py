@@ -21,6 +21,9 @@ description:
     not reach the cluster otherwise. It is done once a node and run, and pods that have a GPU keep it.
   - A device plugin that has all devices but holds some for unhealthy is left alone.
   - A look that an API server does not answer is repeated. A pod is asked once for its proof, eight pods at a time.
+  - Shows what is waited for, the time that has passed and the limit, after 10 seconds, half a minute, and then every
+    minute.
+  - A new pod that disagrees with its host as the old one did is a finding.
   - Does not fail where nodes are not ready; look at RV(ready).
   - In check mode it looks once, does not wait, and shows in RV(plan) which pods it would replace.
 options:
@@ -56,6 +59,12 @@ options:
         type: list
         elements: str
         default: []
+      gpu_instances:
+        description: The MIG instances that need a series, as C(gpu) (UUID of the GPU), C(id) and C(profile). A GPU with
+          an instance needs no series of its own.
+        type: list
+        elements: dict
+        default: []
       observed_at:
         description: When the host's GPUs were looked at. Pods that started later are not replaced; without it, none is.
         type: str
@@ -87,8 +96,9 @@ options:
   proof:
     description:
       - What a ready pod has to show. V(allocatable) is the node's allocatable resources, V(labels) the labels in the
-        log of
-        GFD, V(series) the exporter's metrics through the API server's proxy, V(none) nothing.
+        log of GFD, V(none) nothing.
+      - V(series) is the exporter's metrics through the API server's proxy, for every GPU or MIG instance, and for no
+        instance of an earlier layout.
     type: str
     choices: [none, allocatable, labels, series]
     default: none
@@ -104,6 +114,17 @@ options:
     description: Seconds between two looks.
     type: int
     default: 2
+  pause_after:
+    description:
+      - Seconds after which it returns though nodes are not ready. V(0) never does.
+      - The action plugin on the controller uses it to show what is waited for, and calls again with O(so_far). A task
+        need not set it.
+    type: int
+    default: 0
+  so_far:
+    description: RV(so_far) of the call before, where O(pause_after) ended it.
+    type: dict
+    default: {}
 extends_documentation_fragment:
   - gpu.fleet._attributes
   - gpu.fleet._plan
@@ -145,7 +166,7 @@ plan:
         reason: the MIG layout of its node is another one than when it started
         disrupts: nothing
 findings:
-  description: Always empty.
+  description: A warning where pods were replaced and the new ones disagree with their hosts like the old ones.
   type: list
   elements: dict
   returned: always
@@ -180,25 +201,37 @@ waited:
   type: int
   returned: always
   sample: 14
+bound:
+  description: Seconds that it waits at most, as O(timeout) or the number of nodes has it.
+  type: int
+  returned: always
+  sample: 180
+over:
+  description: Whether all nodes are ready, the time is over, or check mode forbids to wait. False after a pause.
+  type: bool
+  returned: always
+  sample: true
+so_far:
+  description: What this run has to know of its earlier looks, for O(so_far).
+  type: dict
+  returned: always
+  sample: {waited: 14, bound: 180, proved: [], restarted: {}, steps: []}
 """
 
 import time
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
-from ..module_utils._catalog.labels import TIMESTAMP
 from ..module_utils._kubernetes import AnsibleK8SModule, Cluster, ClusterError, cluster_module
-from ..module_utils._observe.texts.container_log import with_meaning
 from ..module_utils._plan import rollout
-from ..module_utils._plan.labels import is_gfd_key
-from ..module_utils._plan.model import Plan, Step
+from ..module_utils._rollout import Rollout
 
 EXPECTED = {
     "node": {"type": "str", "required": True},
     "resources": {"type": "dict", "default": {}},
     "labels": {"type": "dict", "default": {}},
     "gpus": {"type": "list", "elements": "str", "default": []},
+    "gpu_instances": {"type": "list", "elements": "dict", "default": []},
     "observed_at": {"type": "str", "default": ""},
     "relaid": {"type": "bool", "default": False},
     "host": {"type": "str"},
@@ -215,192 +248,76 @@ OPTIONS = {
     "port": {"type": "int", "default": 9400},
     "timeout": {"type": "int", "default": 0},
     "poll": {"type": "int", "default": 2},
+    "pause_after": {"type": "int", "default": 0},
+    "so_far": {"type": "dict", "default": {}},
 }
-LOG_LINES = 200
-SHOWN_LINES = 5
-EXPLAINED = 10  # nodes whose containers' last words are asked for
-AT_ONCE = 8  # pods that are asked at a time
-ASKED_PROOFS = ("labels", "series")
 
 
-class Rollout:
-    """One DaemonSet and what is expected of it."""
+@dataclass(frozen=True)
+class Waited:
+    """How the last look was: ``over`` where no further one would help; ``waited`` and ``bound`` are seconds."""
 
-    def __init__(self, cluster: Cluster, params: dict[str, Any], *, check_mode: bool = False) -> None:
-        self.cluster = cluster
-        self.params = params
-        self.expected = {row["node"]: row for row in params["expected"]}
-        self.pods_path = f"/api/v1/namespaces/{params['namespace']}/pods"
-        self.check_mode = check_mode
-        self.planned = set(params["relaid"]) if check_mode else set()
-        self.pods: dict[str, Mapping[str, Any]] = {}
-        self.steps: list[Step] = []
-        self.proved: set[str] = set()
-        self.restarted: dict[str, str] = {}  # node -> why its pod could not be deleted, else empty
-        self.deadline = float("inf")
-
-    def look(self) -> tuple[list[rollout.NodeRollout], Any]:
-        """The judgement now, and the DaemonSet's maxUnavailable.
-
-        Three list calls; what only a pod can prove is one request a pod, once, and several pods at a time.
-        """
-        found = self.cluster.list("DaemonSet", selector=f"app={self.params['name']}")
-        mine = [d for d in found if d["metadata"]["namespace"] == self.params["namespace"]]
-        daemonset = mine[0] if mine else None
-        pods = self.cluster.get(self.pods_path, {"labelSelector": f"app={self.params['name']}"})["items"]
-        nodes = self.cluster.list("Node")
-        rows = rollout.judge(daemonset, pods=pods, nodes=nodes, expected=self.expected)
-        by_name = {n["metadata"]["name"]: n for n in nodes}
-        self.pods = {p["metadata"]["name"]: p for p in pods}
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            return list(pool.map(lambda row: self.prove(row, by_name), rows)), pace(daemonset)
-
-    def prove(self, row: rollout.NodeRollout, nodes: Mapping[str, Mapping[str, Any]]) -> rollout.NodeRollout:
-        """A ready row stays ready only where its proof holds and its pod may stay."""
-        if row.state != rollout.READY or row.pod in self.proved:
-            return row
-        if row.node in self.planned:
-            return rollout.NodeRollout(row.node, rollout.NOT_READY, rollout.FORETOLD, row.pod, rollout.FORETOLD)
-        if row.node not in self.expected:
-            return row
-        reason, refused = self.missing(row, nodes[row.node]), self.restarted.get(row.node, "")
-        restart = self.restart_reason(row, nodes[row.node], reason)
-        told = "; ".join(filter(None, (reason or restart, refused)))
-        if not told and self.params["proof"] in ASKED_PROOFS:
-            self.proved.add(row.pod)
-        return rollout.NodeRollout(row.node, rollout.NOT_READY, told, row.pod, restart) if told else row
-
-    def restart_reason(self, row: rollout.NodeRollout, node: Mapping[str, Any], missing: str) -> str:
-        """Why the row's pod has to be replaced; never twice a node."""
-        if row.node in self.restarted:
-            return ""
-        return rollout.restart_reason(self.pods[row.pod], node, self.expected[row.node], missing)
-
-    def restart(self, rows: Iterable[rollout.NodeRollout]) -> None:
-        """Deletes, except in check mode, the pods that have to be replaced. A refusal is told in the node's reason."""
-        outdated = [row for row in rows if row.restart]
-        if self.check_mode:
-            self.steps = [] if self.params["replaced"] else [rollout.restart_step(row) for row in outdated]
-            return
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            refused = list(pool.map(self.delete, outdated))
-        self.restarted.update(zip((row.node for row in outdated), refused))
-        self.steps += [rollout.restart_step(row) for row, told in zip(outdated, refused) if not told]
-
-    def delete(self, row: rollout.NodeRollout) -> str:
-        """Empty, or why the row's pod could not be deleted."""
-        try:
-            self.cluster.delete(f"{self.pods_path}/{row.pod}")
-        except ClusterError as error:
-            return f"its pod could not be replaced: {error}"
-        return ""
-
-    def missing(self, row: rollout.NodeRollout, node: Mapping[str, Any]) -> str:
-        """What the proof lacks, or an empty text."""
-        wish, proof = self.expected[row.node], self.params["proof"]
-        if proof == "allocatable":
-            return rollout.prove_allocatable(node, wish["resources"])
-        if proof in ASKED_PROOFS and time.monotonic() > self.deadline:
-            return "the time was over before its pod could be asked for a proof"
-        if proof == "labels":
-            found = rollout.parse_gfd_log(self.log(row.pod, LOG_LINES))
-            return rollout.prove_labels(found, gfd_only(wish["labels"]), ignored=(TIMESTAMP,))
-        if proof == "series":
-            return self.series(row.pod, wish["gpus"])
-        return ""
-
-    def series(self, pod: str, gpus: list[str]) -> str:
-        """What the exporter's metrics lack, or an empty text."""
-        try:
-            text = self.cluster.text(f"{self.pods_path}/{pod}:{self.params['port']}/proxy/metrics", timeout=10.0)
-        except ClusterError as error:
-            return f"its metrics cannot be read: {error}"
-        return rollout.prove_series(text, gpus)
-
-    def log(self, pod: str, lines: int, **query: str) -> str:
-        """The last ``lines`` lines of a pod's log, or why there is none."""
-        try:
-            return self.cluster.text(f"{self.pods_path}/{pod}/log", {"tailLines": lines, **query})
-        except ClusterError as error:
-            return f"(no log: {error})"
-
-    def explained(self, row: rollout.NodeRollout) -> rollout.NodeRollout:
-        """A crash with the last lines of the container that ended."""
-        if "crashes" not in row.reason:
-            return rollout.NodeRollout(row.node, row.state, with_meaning(row.reason, row.reason), row.pod)
-        container = row.reason.split(" crashes")[0].split()[-1]
-        text = self.log(row.pod, SHOWN_LINES, previous="true", container=container)
-        text = rollout.last_words(text, self.pods[row.pod], container)
-        words = " | ".join(text.splitlines())
-        reason = with_meaning(f"{row.reason}; its last words: {words}", text)
-        return rollout.NodeRollout(row.node, row.state, reason, row.pod)
+    rows: list[rollout.NodeRollout]
+    waited: int
+    bound: int
+    over: bool
 
 
-def gfd_only(labels: Mapping[str, Any]) -> dict[str, Any]:
-    """The labels that GFD sets itself; null stands for one that has to go."""
-    return {k: v for k, v in labels.items() if v is not None and is_gfd_key(k)}
-
-
-def pace(daemonset: Mapping[str, Any] | None) -> Any:
-    """maxUnavailable of a DaemonSet's update strategy, a number or a share as ``10%``."""
-    strategy = ((daemonset or {}).get("spec") or {}).get("updateStrategy") or {}
-    return (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1)
-
-
-def wait(module: AnsibleK8SModule, watched: Rollout) -> tuple[list[rollout.NodeRollout], int]:
-    """Looks until all nodes are ready or the time is over; the rows, and the seconds that passed.
+def wait(module: AnsibleK8SModule, watched: Rollout) -> Waited:
+    """Looks until all nodes are ready, the time is over, or it is to pause.
 
     Raises ClusterError where the first look fails, or one fails when the time is over.
     """
-    start = time.monotonic()
-    bound, seen = float(module.params["timeout"]), False
+    params, begun = module.params, time.monotonic()
+    start = begun - params["so_far"].get("waited", 0)
+    bound, seen = float(params["timeout"] or params["so_far"].get("bound", 0)), bool(params["so_far"])
     while True:
         try:
             rows, speed = watched.look()
         except ClusterError:
             if module.check_mode or not seen or time.monotonic() - start >= bound:
                 raise
-            time.sleep(module.params["poll"])
+            time.sleep(params["poll"])
             continue
         seen = True
         watched.restart(rows)
         bound = bound or rollout.rollout_seconds(max(len(rows), 1), speed)
         watched.deadline = start + bound
+        now = time.monotonic()
         done = all(r.state == rollout.READY for r in rows)
-        waited = time.monotonic() - start
-        if done or module.check_mode or waited >= bound:
-            return rows if done else explained(watched, rows), int(waited)
-        time.sleep(module.params["poll"])
+        if done or module.check_mode or now - start >= bound:
+            return Waited(rows if done else watched.all_explained(rows), int(now - start), int(bound), over=True)
+        if params["pause_after"] and now - begun >= params["pause_after"]:
+            return Waited(rows, int(now - start), int(bound), over=False)
+        time.sleep(params["poll"])
 
 
-def explained(watched: Rollout, rows: list[rollout.NodeRollout]) -> list[rollout.NodeRollout]:
-    """The rows with what known messages mean, and for a few nodes that crash the last words of the container.
-
-    All nodes that crash will have said the same.
-    """
-    left_out = [r for r in rows if "crashes" in r.reason][EXPLAINED:]
-    return [r if r in left_out else watched.explained(r) for r in rows]
+def returns(module: AnsibleK8SModule, watched: Rollout, last: Waited) -> dict[str, Any]:
+    left = [r for r in last.rows if r.state != rollout.READY]
+    plan = watched.plan(last.rows if last.over else ())
+    return {
+        "changed": plan.changed,
+        "diff": plan.diff(),
+        "ready": not left,
+        "looked_once": module.check_mode,
+        "waited": last.waited,
+        "bound": last.bound,
+        "over": last.over,
+        "so_far": {"waited": last.waited, "bound": last.bound, **watched.memory()},
+        "nodes": [{"node": r.node, "state": r.state, "reason": r.reason, "pod": r.pod} for r in last.rows],
+        "reasons": [f"{r.node}: {r.reason}" for r in left],
+        **plan.result(),
+    }
 
 
 def main() -> None:
     module = cluster_module(OPTIONS)
     try:
         watched = Rollout(Cluster(module), module.params, check_mode=module.check_mode)
-        rows, waited = wait(module, watched)
+        last = wait(module, watched)
     except ClusterError as error:
         module.fail_json(msg=str(error))
-    left = [r for r in rows if r.state != rollout.READY]
-    plan = Plan(tuple(watched.steps))
-    module.exit_json(
-        changed=plan.changed,
-        diff=plan.diff(),
-        ready=not left,
-        looked_once=module.check_mode,
-        waited=waited,
-        nodes=[{"node": r.node, "state": r.state, "reason": r.reason, "pod": r.pod} for r in rows],
-        reasons=[f"{r.node}: {r.reason}" for r in left],
-        **plan.result(),
-    )
+    module.exit_json(**returns(module, watched, last))
 
 
 if __name__ == "__main__":

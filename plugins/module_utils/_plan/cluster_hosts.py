@@ -18,7 +18,7 @@ FACTS = ("machine", "vgpu_present")
 DRIVER = ("loaded_version", "cuda_version")
 GPU = ("index", "uuid", "name", "pci_class", "memory_mib", "compute_capability", "fabric")
 MIG = ("capable", "enabled")
-MIG_DEVICE = ("profile", "memory_mib", "attributes")
+MIG_DEVICE = ("profile", "gpu_instance", "memory_mib", "attributes")
 Values = Mapping[str, Any]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import labels as rules
 from .model import Finding, Plan, Step
+from .proof import gpu_instances
 from .resources import countable, predict_resources
 
 UNKNOWN = "unknown"
@@ -39,7 +40,8 @@ class Host:
 
 @dataclass(frozen=True)
 class NodeWish:
-    """What a node has to show. ``changed`` is the patch of its labels, ``gpus`` are UUIDs.
+    """What a node has to show. ``changed`` is the patch of its labels, ``gpus`` are UUIDs, ``gpu_instances`` rows of
+    proof.gpu_instances.
 
     ``operands``: whether operands may land; where not though the host is ready, ``reason`` says why. ``observed_at``
     and ``relaid`` are the host's.
@@ -55,6 +57,7 @@ class NodeWish:
     reason: str
     observed_at: str = ""
     relaid: bool = False
+    gpu_instances: tuple[Mapping[str, Any], ...] = ()
 
 
 def match_node(host: Host, nodes: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -131,6 +134,7 @@ def _wish(host: Host, node: Mapping[str, Any], mig_strategy: str) -> tuple[NodeW
         reason=refused,
         observed_at=host.observed_at,
         relaid=host.relaid,
+        gpu_instances=gpu_instances(gpus),
     ), findings
 
 

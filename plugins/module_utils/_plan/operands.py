@@ -37,10 +37,11 @@ def operand_result(
     judge = _Judge(nodes, state, rollout)
     found, reason, waits = judge.of(host)
     restarts = (rollout.get("plan") or {}).get("steps") or ()
+    findings = [*applied["findings"], *(rollout.get("findings") or ())]
     return {
         **published(found, reason, version=version),
         "waits": waits,
-        "cluster": {"plan": [*applied["plan"]["steps"], *restarts], "findings": applied["findings"]},
+        "cluster": {"plan": [*applied["plan"]["steps"], *restarts], "findings": findings},
         "hosts": {name: published(*judge.of(name)[:2], version=version) for name in hosts},
     }
 

@@ -3,10 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Judges, node by node, whether a DaemonSet has arrived and does what it is for. Private to this collection.
 
-That a pod is Ready says little: the device plugin stays Ready without a device. So every judgement ends in a proof:
-what
-the node or the pod shows, compared with what the host's GPUs predict. A pod that has counted its devices before the
-host's MIG layout was as it is now disagrees for ever, so it is replaced.
+That a pod is Ready says little: the device plugin stays Ready without a device. So every judgement ends in a proof, see
+proof.py, and a pod that can never pass it is replaced, see restart.py.
 """
 
 from __future__ import annotations
@@ -17,8 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .model import Step
-from .resources import is_gpu_resource
+from .words import some
 
 READY, NOT_READY = "ready", "not_ready"
 STUCK = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError")
@@ -174,93 +171,6 @@ def _container_reason(kind: str, row: Mapping[str, Any]) -> str:
     return ""
 
 
-def prove_allocatable(node: Node, resources: Mapping[str, int]) -> str:
-    """Empty when the node allocates exactly the predicted resources, else both sides."""
-    found = (node.get("status") or {}).get("allocatable") or {}
-    real = {k: int(v) for k, v in found.items() if is_gpu_resource(k) and int(v)}
-    rows = [(n, real.get(n, 0), resources.get(n, 0)) for n in sorted({*real, *resources})]
-    wrong = [f"{name} is {is_now}, predicted {wanted}" for name, is_now, wanted in rows if is_now != wanted]
-    return f"allocatable {'; '.join(wrong)}" if wrong else ""
-
-
-# What a proof says of a pod that has other devices than the host; the rest is about pods that cannot be asked yet.
-DISAGREES = re.compile(r"allocatable |GFD's label |no DCGM_FI_")
-RELAID = "the MIG layout of its node is another one than when it started"
-FORETOLD = "the MIG layout of its node would be another one than when it started"
-
-
-def restart_reason(pod: Pod, node: Node, wish: Mapping[str, Any], missing: str) -> str:
-    """Why a ready pod has to be replaced, or an empty text.
-
-    NVIDIA's operands enumerate devices when they start (the operator's mig-manager restarts them too). So a pod that
-    started before ``wish["observed_at"]`` is replaced where its proof disagrees (``missing``), or where this run has
-    changed the layout (``wish["relaid"]``: counts may be equal though the devices are others).
-    """
-    if not _older(pod, wish):
-        return ""
-    if wish.get("relaid"):
-        return RELAID
-    if not DISAGREES.match(missing) or _only_unhealthy(node, wish, missing):
-        return ""
-    return f"it started before the GPUs of its node were as they are now: {missing}"
-
-
-def _older(pod: Pod, wish: Mapping[str, Any]) -> bool:
-    """Whether all of the pod's containers started before the GPUs were looked at; both times are of the same host."""
-    rows = (pod.get("status") or {}).get("containerStatuses") or ()
-    times = [((row.get("state") or {}).get("running") or {}).get("startedAt") or "" for row in rows]
-    observed = wish.get("observed_at") or ""
-    return bool(observed and times) and all("" < started < observed for started in times)
-
-
-def _only_unhealthy(node: Node, wish: Mapping[str, Any], missing: str) -> bool:
-    """Whether the plugin has all devices and holds some for unhealthy (capacity counts them, allocatable does not).
-
-    A plugin that starts anew would offer a broken GPU again.
-    """
-    if not missing.startswith("allocatable "):
-        return False
-    status = node.get("status") or {}
-    has, offers, wanted = status.get("capacity") or {}, status.get("allocatable") or {}, wish["resources"]
-    names = {name for name in (*offers, *wanted) if is_gpu_resource(name)}
-    wrong = [name for name in names if int(offers.get(name, 0)) != wanted.get(name, 0)]
-    return all(int(has.get(name, 0)) == wanted.get(name, 0) for name in wrong)
-
-
-def restart_step(row: NodeRollout) -> Step:
-    """The deletion of a row's pod, which its DaemonSet replaces. Pods that have a GPU keep it."""
-    return Step("restart_pod", f"Pod {row.pod} on Node {row.node}", "running", "a new pod", row.restart)
-
-
-LABEL_LINE = re.compile(r"(nvidia\.com/[^=\s]+)=(\S*)")
-
-
-def parse_gfd_log(text: str) -> dict[str, str]:
-    """The labels of GFD's last two rounds, the later value of each; empty before its first round.
-
-    A round begins where a label comes again. The last one may not be written to its end yet, and lines of the other
-    output stream may stand anywhere in it.
-    """
-    before: dict[str, str] = {}
-    last: dict[str, str] = {}
-    for match in (LABEL_LINE.fullmatch(line.strip()) for line in text.splitlines()):
-        if match is None:
-            continue
-        if match[1] in last:
-            before, last = last, {}
-        last[match[1]] = match[2]
-    return {**before, **last}
-
-
-def prove_labels(found: Mapping[str, str], predicted: Mapping[str, str], *, ignored: Iterable[str]) -> str:
-    """Empty when GFD finds what was predicted. A label without prediction (its source was unknown) does not count."""
-    if not found:
-        return "GFD has not written labels to its log yet"
-    checked = {k: v for k, v in sorted(predicted.items()) if k not in set(ignored)}
-    wrong = [f"{k} is {found.get(k)!r}, predicted {v!r}" for k, v in checked.items() if found.get(k) != v]
-    return f"GFD's label {'; '.join(wrong[:3])}" if wrong else ""
-
-
 ENDED_WITHOUT_LOG = re.compile(r"\s*(\(no log\b|unable to retrieve container logs\b|$)")
 
 
@@ -274,18 +184,33 @@ def last_words(log: str, pod: Pod, container: str) -> str:
     return ((row.get("lastState") or {}).get("terminated") or {}).get("message") or log
 
 
-SERIES = re.compile(r"^DCGM_FI_DEV_GPU_TEMP\{([^}]*)\}", re.MULTILINE)
-
-
-def prove_series(metrics: str, gpus: Iterable[str]) -> str:
-    """Empty when the exporter has a temperature for every GPU (UUID), else those that lack it."""
-    seen = {m for labels in SERIES.findall(metrics) for m in re.findall(r'UUID="([^"]+)"', labels)}
-    missing = [g for g in gpus if g not in seen]
-    return f"no DCGM_FI_DEV_GPU_TEMP for {', '.join(missing)}" if missing else ""
-
-
 def rollout_seconds(nodes: int, max_unavailable: Any, *, per_wave: int = 60, first: int = 120) -> int:
     """A bound for the whole rollout: the number of waves that the update strategy makes, times what one may take."""
     text = str(max_unavailable or "1")
     step = math.ceil(nodes * int(text[:-1]) / 100) if text.endswith("%") else int(text)
     return first + per_wave * math.ceil(nodes / max(step, 1))
+
+
+# Seconds from one word about the waiting to the next.
+PAUSES = (10, 20, 30)
+EVERY = 60
+
+
+def pause_seconds(round_number: int) -> int:
+    """How long to wait silently, from round 0."""
+    return PAUSES[round_number] if round_number < len(PAUSES) else EVERY
+
+
+def progress(name: str, rows: Sequence[Mapping[str, Any]], *, waited: int, bound: int) -> str:
+    """One line for people who wait: how many nodes are ready, since when, until when, and the commonest reason.
+
+    ``rows`` are nodes as operand_rollout returns them: node, state, reason.
+    """
+    left = [row for row in rows if row["state"] != READY]
+    by_reason: dict[str, list[str]] = {}
+    for row in left:
+        by_reason.setdefault(row["reason"], []).append(row["node"])
+    told = [f"{some(nodes)}: {why}" for why, nodes in sorted(by_reason.items(), key=lambda item: -len(item[1]))]
+    return (
+        f"{name}: {len(rows) - len(left)} of {len(rows)} nodes ready after {waited} s of {bound} s; {some(told, '; ')}"
+    )

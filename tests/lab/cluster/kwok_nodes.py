@@ -121,8 +121,17 @@ class KwokNode:
 
     def metrics(self) -> str:
         """What the DCGM exporter serves, as far as it is looked at."""
-        rows = [f'DCGM_FI_DEV_GPU_TEMP{{gpu="{g["index"]}",UUID="{g["uuid"]}"}} 31' for g in self.facts["gpus"]]
+        rows = [f"DCGM_FI_DEV_GPU_TEMP{{{tags}}} 31" for gpu in self.facts["gpus"] for tags in _series(gpu)]
         return "\n".join(["# TYPE DCGM_FI_DEV_GPU_TEMP gauge", *rows, ""])
+
+
+def _series(gpu: Mapping[str, Any]) -> list[str]:
+    """The labels of a GPU's series: one, or one a MIG instance."""
+    own = f'gpu="{gpu["index"]}",UUID="{gpu["uuid"]}"'
+    return [
+        f'{own},GPU_I_PROFILE="{device["profile"]}",GPU_I_ID="{device["gpu_instance"]}"'
+        for device in gpu["mig"]["devices"]
+    ] or [own]
 
 
 def make_nodes(groups: Sequence[KwokGroup], *, mig_strategy: str) -> list[KwokNode]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ansible_collections.gpu.fleet.plugins.module_utils._plan import proof
 from dev import machine
 from lab.cluster import kwok
 from lab.cluster.kwok_nodes import KwokGroup, make_nodes
@@ -100,6 +101,13 @@ def test_log_and_metrics_show_the_nodes_own_gpus() -> None:
     one, two = make_nodes([KwokGroup.parse("2:h100x2")], mig_strategy="mixed")
     assert "nvidia.com/gpu.product=NVIDIA-H100-80GB-HBM3\n" in one.log()
     assert all(gpu["uuid"] in one.metrics() and gpu["uuid"] not in two.metrics() for gpu in one.facts["gpus"])
+
+
+@pytest.mark.parametrize("text", ["1:h100x2", "1:a100x2,mig=all-balanced"])
+def test_the_metrics_prove_the_nodes_gpus_and_instances(text: str) -> None:
+    (node,) = make_nodes([KwokGroup.parse(text)], mig_strategy="mixed")
+    gpus = node.facts["gpus"]
+    assert not proof.prove_series(node.metrics(), [gpu["uuid"] for gpu in gpus], proof.gpu_instances(gpus))
 
 
 def test_stages_are_documents_that_kwok_knows() -> None:

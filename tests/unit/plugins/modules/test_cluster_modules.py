@@ -14,7 +14,12 @@ from ansible_collections.gpu.fleet.plugins.modules import node_labels, operand_r
 
 NODES = ("a", "b", "c")
 LOG, OLD_LOG = "nvidia.com/gpu.count=1\n", "nvidia.com/gpu.count=7\n"
+INSTANCES = [{"gpu": "GPU-0", "id": 1, "profile": "3g.20gb"}]
 EARLY, SEEN, LATE = "2026-11-30T22:00:00Z", "2026-11-30T22:10:00Z", "2026-11-30T22:10:01Z"
+
+
+def series(number):
+    return f'DCGM_FI_DEV_GPU_TEMP{{UUID="GPU-0",GPU_I_ID="{number}",GPU_I_PROFILE="3g.20gb"}} 31\n'
 
 
 class Cluster:
@@ -26,6 +31,7 @@ class Cluster:
         self.refused = {}
         self.broken = []
         self.logs = dict.fromkeys(NODES, LOG)
+        self.metrics = dict.fromkeys(NODES, series(1))
         self.pods = {name: f"pod-{name}" for name in NODES}
         self.started = dict.fromkeys(NODES, EARLY)
         self.mends = True
@@ -55,12 +61,13 @@ class Cluster:
         if name in self.refused:
             raise ClusterError(f"DELETE {path}: {self.refused[name]} no", self.refused[name])
         self.pods[name], self.started[name] = f"new-{name}", LATE
-        self.logs[name] = LOG if self.mends else self.logs[name]
+        if self.mends:
+            self.logs[name], self.metrics[name] = LOG, series(1)
 
     def text(self, path, query=None, *, timeout=30.0):
-        name = path.split("/")[-2].rpartition("-")[2]
+        name = path.partition("/pods/")[2].partition("/")[0].partition(":")[0].rpartition("-")[2]
         self.asked.append(f"log {name}")
-        return self.logs[name]
+        return self.metrics[name] if path.endswith("/metrics") else self.logs[name]
 
     def patch(self, path, body):
         name = path.rpartition("/")[2]
@@ -70,17 +77,21 @@ class Cluster:
         self.labels[name] = {**self.labels[name], **body["metadata"]["labels"]}
 
 
-def rollout(cluster, *, proof="labels", seen=SEEN, check_mode=False, relaid=(), replaced=False):
-    row = {"labels": {"nvidia.com/gpu.count": "1"}, "resources": {}, "gpus": [], "observed_at": seen, "relaid": False}
+def rollout(cluster, *, proof="labels", seen=SEEN, check_mode=False, relaid=(), replaced=False, so_far=None):
+    row = {
+        "labels": {"nvidia.com/gpu.count": "1"}, "resources": {}, "gpus": ["GPU-0"], "gpu_instances": INSTANCES,
+        "observed_at": seen, "relaid": False,
+    }  # fmt: skip
     params = {
         "name": "d", "namespace": "n", "expected": [{"node": n, **row} for n in NODES], "proof": proof,
-        "relaid": relaid, "replaced": replaced,
+        "relaid": relaid, "replaced": replaced, "port": 9400, "so_far": so_far or {},
     }  # fmt: skip
     return operand_rollout.Rollout(cluster, params, check_mode=check_mode)
 
 
-def module(*, timeout=30, check_mode=False):
-    return SimpleNamespace(params={"timeout": timeout, "poll": 0}, check_mode=check_mode)
+def module(*, timeout=30, check_mode=False, pause_after=0, so_far=None):
+    params = {"timeout": timeout, "poll": 0, "pause_after": pause_after, "so_far": so_far or {}}
+    return SimpleNamespace(params=params, check_mode=check_mode)
 
 
 def states(rows):
@@ -123,8 +134,7 @@ def test_a_look_that_fails_later_is_repeated():
         return LOG if not cluster.broken else ""
 
     cluster.text = text
-    rows, _waited = operand_rollout.wait(module(), watched)
-    assert states(rows) == dict.fromkeys(NODES, "ready")
+    assert states(operand_rollout.wait(module(), watched).rows) == dict.fromkeys(NODES, "ready")
 
 
 def test_a_first_look_that_fails_is_told():
@@ -146,10 +156,19 @@ def test_a_pod_of_an_earlier_layout_is_replaced_and_the_new_one_proves_itself():
     cluster = Cluster()
     cluster.logs["b"] = OLD_LOG
     watched = rollout(cluster)
-    rows, _waited = operand_rollout.wait(module(), watched)
-    assert states(rows) == dict.fromkeys(NODES, "ready")
+    last = operand_rollout.wait(module(), watched)
+    assert states(last.rows) == dict.fromkeys(NODES, "ready")
     assert deleted(cluster) == ["delete b"]
     assert targets(watched) == [("restart_pod", "Pod pod-b on Node b")]
+    assert watched.plan(last.rows).findings == ()
+
+
+def test_an_exporter_that_names_the_instances_of_a_change_that_was_killed_is_replaced():
+    cluster = Cluster()
+    cluster.metrics["b"] = series(9)
+    watched = rollout(cluster, proof="series")
+    assert states(operand_rollout.wait(module(), watched).rows) == dict.fromkeys(NODES, "ready")
+    assert deleted(cluster) == ["delete b"]
 
 
 def test_where_all_is_well_nothing_is_deleted_and_no_pod_is_asked_twice():
@@ -172,6 +191,33 @@ def test_a_pod_that_disagrees_for_another_reason_is_replaced_once_and_told():
     assert [row.reason for row in rows if row.node == "b"] == [
         "GFD's label nvidia.com/gpu.count is '7', predicted '1'",
     ]  # fmt: skip
+    assert [f.summary for f in watched.plan(rows).findings] == ["d: a new pod did not help on b"]
+
+
+def test_a_wait_that_pauses_goes_on_with_what_it_knew():
+    cluster = Cluster()
+    cluster.logs["b"], cluster.mends = OLD_LOG, False
+    watched = rollout(cluster)
+    paused = operand_rollout.wait(module(pause_after=0.001), watched)
+    assert (paused.over, paused.bound) == (False, 30)
+    result = operand_rollout.returns(module(), watched, paused)
+    assert result["findings"] == []  # not before the time is over
+    asked = len(cluster.asked)
+    again = rollout(cluster, so_far=result["so_far"])
+    last = operand_rollout.wait(module(so_far={**result["so_far"], "waited": 31}), again)
+    assert (last.over, last.waited) == (True, 31)
+    assert deleted(cluster) == ["delete b"]
+    assert targets(again) == [("restart_pod", "Pod pod-b on Node b")]
+    assert [f.id for f in again.plan(last.rows).findings] == ["GPU-K8S-107"]
+    assert cluster.asked[asked:] == ["list DaemonSet", "list Pod", "list Node", "log b"]
+
+
+def test_a_look_that_fails_after_a_pause_is_repeated_too():
+    cluster = Cluster()
+    so_far = {"waited": 1, "bound": 30}
+    cluster.broken = [True]
+    last = operand_rollout.wait(module(so_far=so_far), rollout(cluster, so_far=so_far))
+    assert states(last.rows) == dict.fromkeys(NODES, "ready")
 
 
 def test_a_pod_that_may_not_be_deleted_is_told_and_the_others_are_replaced():

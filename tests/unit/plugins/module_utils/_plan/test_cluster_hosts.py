@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cluster_hosts import cluster_hosts, predicting_facts
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.labels import predict_labels
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.proof import gpu_instances
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.resources import predict_resources
 from lab.cluster.kwok_nodes import KwokGroup, make_nodes
 
@@ -33,6 +34,7 @@ def test_predictions_are_those_of_the_whole_facts(text, strategy):
     assert predict_labels(chosen, mig_strategy=strategy) == predict_labels(node.facts, mig_strategy=strategy)
     gpus = [predict_resources(facts["gpus"], mig_strategy=strategy) for facts in (chosen, node.facts)]
     assert gpus[0] == gpus[1]
+    assert gpu_instances(chosen["gpus"]) == gpu_instances(node.facts["gpus"])
 
 
 def test_what_no_prediction_reads_is_left_behind():

@@ -54,6 +54,12 @@ def test_what_a_host_knows_of_its_layout_is_handed_on():
     assert (wish.observed_at, wish.relaid) == ("t", True)
 
 
+def test_the_mig_instances_of_a_host_are_handed_on_to_the_exporter():
+    mig = [{"profile": "1g.10gb", "gpu_instance": number, "memory_mib": 9728, "attributes": {}} for number in (7, 8)]
+    _plan, (wish,) = plan_nodes([host(facts=facts(mig))], NODES, mig_strategy="single")
+    assert list(wish.gpu_instances) == [{"gpu": "GPU-0", "id": number, "profile": "1g.10gb"} for number in (7, 8)]
+
+
 def test_a_ready_host_gets_labels_resources_and_operands():
     plan, (wish,) = plan_nodes([host()], NODES, mig_strategy="single")
     assert [s.target for s in plan.steps] == ["Node a"]

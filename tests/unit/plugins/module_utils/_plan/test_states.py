@@ -171,10 +171,10 @@ def test_operand_result(nodes, state, rollout, value, waits):
     assert found["cluster"] == {"plan": ["step"], "findings": ["finding"]}
 
 
-def test_steps_of_the_rollout_follow_those_of_the_objects():
-    rollout = {**seen(), "plan": {"steps": ["restart"]}}
+def test_steps_and_findings_of_the_rollout_follow_those_of_the_objects():
+    rollout = {**seen(), "plan": {"steps": ["restart"]}, "findings": ["did not help"]}
     found = operand_result([row()], host="h", state="present", applied=APPLIED, rollout=rollout)
-    assert found["cluster"]["plan"] == ["step", "restart"]
+    assert found["cluster"] == {"plan": ["step", "restart"], "findings": ["finding", "did not help"]}
 
 
 def test_an_operand_has_a_result_for_every_host_that_is_asked_for():
