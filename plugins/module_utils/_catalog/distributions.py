@@ -1,7 +1,7 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Linux distributions that this release installs on, and where NVIDIA publishes for them. Private to this collection.
+"""Linux distributions that NVIDIA publishes drivers for, and where. Private to this collection.
 
 A new distribution is one row in DISTRIBUTIONS.
 """
@@ -21,10 +21,15 @@ RETIRED_KEYS = ("AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80",)
 
 @dataclass(frozen=True)
 class Distribution:
-    """``id`` and ``version`` as in os-release(5); ``directory`` and ``key_file`` below the CUDA repository."""
+    """``id`` and ``version`` as in os-release(5); ``directory`` and ``key_file`` below the CUDA repository.
+
+    ``version`` of dnf systems is the major one: Rocky Linux 9.8 is rocky 9. ``key_fingerprint`` is empty where nobody
+    publishes the whole of it: then the user has to name it.
+    """
 
     id: str
     version: str
+    manager: str
     directory: str
     key_file: str
     key_fingerprint: str
@@ -46,26 +51,45 @@ class Machine:
     debian: str
 
 
+APT, DNF = "apt", "dnf"
+SIGNATURES = "github.com/NVIDIA/cuda-repo-management SIGNATURES.md"
+KEYRING = "github.com/NVIDIA/apt-packaging-cuda-keyring"
+PUBLIC = "public repositories that pin this key; no page of NVIDIA names it"
+PUBLIC_EL10 = "public .repo files name the key file; the whole fingerprint was seen nowhere"
+PUBLIC_UBUNTU = "public install scripts use the keyring package of this folder; its key was seen nowhere"
+
+APT_KEY = "EB693B3035CD5710E231E123A4B469963BF863CC"
+RPM_KEY = "610C7B14E068A878070DA4E99CD0A493D42D0685"
+ROCKY, ALMA, RHEL = "rocky", "almalinux", "rhel"
+
 DISTRIBUTIONS = (
-    Distribution(
-        "debian",
-        "12",
-        "debian12",
-        "3bf863cc.pub",
-        "EB693B3035CD5710E231E123A4B469963BF863CC",
-        "github.com/NVIDIA/cuda-repo-management SIGNATURES.md",
-        "2024-12-31",
-    ),
+    Distribution("debian", "12", APT, "debian12", "3bf863cc.pub", APT_KEY, SIGNATURES, "2024-12-31"),
     Distribution(
         "debian",
         "13",
+        APT,
         "debian13",
         "8793F200.pub",
         "02182E60104FCDC26EAE1B8597A5D4CB8793F200",
-        "public repositories that pin this key; no page of NVIDIA names it",
+        PUBLIC,
         "2026-11-30",
     ),
+    Distribution("ubuntu", "22.04", APT, "ubuntu2204", "3bf863cc.pub", APT_KEY, KEYRING, "2024-12-31"),
+    Distribution("ubuntu", "24.04", APT, "ubuntu2404", "3bf863cc.pub", APT_KEY, PUBLIC, "2026-11-30"),
+    Distribution("ubuntu", "26.04", APT, "ubuntu2604", "", "", PUBLIC_UBUNTU, "2026-12-01"),
+    *(
+        Distribution(name, "9", DNF, "rhel9", "D42D0685.pub", RPM_KEY, SIGNATURES, "2024-12-31")
+        for name in (ROCKY, ALMA, RHEL)
+    ),
+    *(
+        Distribution(name, "10", DNF, "rhel10", "CDF6BA43.pub", "", PUBLIC_EL10, "2026-12-01")
+        for name in (ROCKY, ALMA, RHEL)
+    ),
+    Distribution("amzn", "2023", DNF, "amzn2023", "D42D0685.pub", RPM_KEY, PUBLIC, "2026-12-01"),
 )
+
+# Where roles install packages today; the other rows serve reports.
+INSTALLS_ON = ("debian",)
 
 MACHINES = (
     Machine("x86_64", "x86_64", "amd64"),
@@ -74,8 +98,18 @@ MACHINES = (
 
 
 def distribution_of(identifier: str, version: str) -> Distribution | None:
-    """The row of a distribution by os-release's ID and VERSION_ID; None where this release does not install on it."""
-    return next((d for d in DISTRIBUTIONS if (d.id, d.version) == (identifier, version)), None)
+    """The row of a distribution by os-release's ID and VERSION_ID; None where the catalog has none."""
+    return next((d for d in DISTRIBUTIONS if d.id == identifier and d.version == release_of(d.manager, version)), None)
+
+
+def release_of(manager: str, version: str) -> str:
+    """The part of VERSION_ID that decides about packages: minor releases of dnf systems share them."""
+    return version.partition(".")[0] if manager == DNF else version
+
+
+def installs_on(identifier: str, version: str) -> bool:
+    """Whether this release installs packages there."""
+    return identifier in INSTALLS_ON and distribution_of(identifier, version) is not None
 
 
 def machine_of(machine: str) -> Machine | None:
@@ -84,6 +118,6 @@ def machine_of(machine: str) -> Machine | None:
 
 
 def supported() -> str:
-    """All distributions and machines as one text for messages."""
-    names = ", ".join(d.name for d in DISTRIBUTIONS)
+    """All distributions and machines that packages are installed on, as one text for messages."""
+    names = ", ".join(d.name for d in DISTRIBUTIONS if d.id in INSTALLS_ON)
     return f"{names} on {', '.join(m.machine for m in MACHINES)}"

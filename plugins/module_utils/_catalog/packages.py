@@ -1,27 +1,58 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of packages by distribution, branch and flavour. Private to this collection.
+"""Names of the driver's packages by distribution, source, branch and flavour. Private to this collection.
 
-A rename by NVIDIA is one row: close the old row with ``last_branch`` and add the new one.
+A rename is one row: close the old row with ``last_branch`` and add the new one.
+Packages beside the driver (fabric manager, GDS ...) are in components.py, headers in kernel_packages.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from .distributions import distribution_of
+from .kernel_packages import kernel_words
 
 GUIDE = "docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (590, 615, 620)"
 ARCHIVE = "Debian archive index"
+UBUNTU_ARCHIVE = (
+    "packages.ubuntu.com; ubuntu.com/server/docs nvidia-drivers-installation; ubuntu-drivers-common 0.10.10"
+)
+MODULES = "github.com/NVIDIA/cuda-repo-management genmodules.py; github.com/NVIDIA/yum-packaging-nvidia-driver"
+PRECOMPILED = "github.com/NVIDIA/yum-packaging-precompiled-kmod DISTROS.md, OCI.md"
+AMAZON = "docs.aws.amazon.com/linux/al2023 release notes (its repository of NVIDIA's packages)"
+
+CUDA_REPO, DISTRO = "cuda_repo", "distro"
+OPEN, PROPRIETARY = "open", "proprietary"
+COMPUTE, FULL = "compute", "full"
+
+# 620 has no proprietary kernel modules (driver installation guide 620); what 615 has is not written down.
+LAST_PROPRIETARY = 619
+
+# Names of systems are folders of the CUDA repository (_catalog/distributions.py).
+DEBIAN = ("debian12", "debian13")
+UBUNTU = ("ubuntu2204", "ubuntu2404", "ubuntu2604")
+STREAMS = ("rhel9", "amzn2023")
+PLAIN_RPM = ("rhel10",)
 
 
 @dataclass(frozen=True)
 class DriverPackages:
-    """The packages to ask for. ``first_branch`` and ``last_branch`` are inclusive, None is open-ended.
+    """The packages to ask for on ``systems`` from ``repository`` (cuda_repo or distro).
 
-    ``names`` may hold ``{branch}``. ``kernel`` is the one that brings the kernel modules: its version is the driver's.
+    ``first_branch`` and ``last_branch`` are inclusive, None is open-ended. ``kernel`` brings the kernel modules.
+    ``names`` have the driver's version, ``others`` are wanted too and have versions of their own. ``version_of``: the
+    one whose version is the driver's. ``follow`` brings the modules of later kernels. ``persistenced`` brings the
+    daemon. ``stream``: of dnf module nvidia-driver, '' where there are none. ``ids``: only these of os-release,
+    () for all. ``repository_package``: has to be installed before, it configures the repository.
+
+    Rows may hold ``{branch}``, ``{kernel}`` (as uname -r), ``{kernel_build}`` (the same without distribution and
+    machine) and ``{kernel_flavour}``. A ``*`` stands for the rest of a version.
     """
 
-    distribution: str
+    systems: tuple[str, ...]
+    repository: str
     first_branch: int | None
     last_branch: int | None
     flavour: str
@@ -30,33 +61,163 @@ class DriverPackages:
     names: tuple[str, ...]
     source: str
     as_of: str
+    precompiled: bool = False
+    others: tuple[str, ...] = ()
+    version_of: str = ""
+    follow: str = ""
+    persistenced: str = "nvidia-persistenced"
+    stream: str = ""
+    ids: tuple[str, ...] = ()
+    repository_package: str = ""
+
+
+def _debian_cuda(flavour: str, kernel: str, whole: str, last: int | None) -> tuple[DriverPackages, ...]:
+    """NVIDIA's repository for Debian: whole sets have the branch in their names until 575."""
+    former = (f"{whole}-{{branch}}", kernel)
+    return (
+        DriverPackages(
+            DEBIAN, CUDA_REPO, None, last, flavour, COMPUTE, kernel,
+            ("nvidia-driver-cuda", kernel), GUIDE, "2026-11-30",
+        ),
+        DriverPackages(DEBIAN, CUDA_REPO, None, 579, flavour, FULL, kernel, former, GUIDE, "2026-11-30"),
+        DriverPackages(DEBIAN, CUDA_REPO, 580, last, flavour, FULL, kernel, (whole, kernel), GUIDE, "2026-11-30"),
+    )  # fmt: skip
+
+
+def _debian_archive(system: str, branch: int, flavour: str, kernel: str) -> tuple[DriverPackages, ...]:
+    """Debian's own archive has one branch a release (2026-11-30); -open-kernel- is its order of words."""
+    daemon = "nvidia-persistenced"
+    compute = (kernel, "libcuda1", "libnvidia-ml1", "nvidia-smi", "firmware-nvidia-gsp")
+    return (
+        DriverPackages(
+            (system,), DISTRO, branch, branch, flavour, COMPUTE, kernel, compute, ARCHIVE, "2026-11-30",
+            others=("nvidia-modprobe", daemon), persistenced=daemon,
+        ),
+        DriverPackages(
+            (system,), DISTRO, branch, branch, flavour, FULL, kernel, ("nvidia-driver", *compute), ARCHIVE,
+            "2026-11-30", others=("nvidia-modprobe", daemon), persistenced=daemon,
+        ),
+    )  # fmt: skip
+
+
+def _ubuntu_cuda(flavour: str, mark: str, whole: str, last: int | None) -> tuple[DriverPackages, ...]:
+    """NVIDIA's repository for Ubuntu: names with the branch until 580, none since 590."""
+    former, present = f"nvidia-dkms-{{branch}}{mark}", f"nvidia-dkms{mark}"
+    branched = (f"nvidia-headless-no-dkms-{{branch}}{mark}", former, "nvidia-utils-{branch}")
+    daemon = "nvidia-compute-utils-{branch}"
+    return (
+        DriverPackages(
+            UBUNTU, CUDA_REPO, None, 579, flavour, COMPUTE, former, branched, GUIDE, "2026-11-30", persistenced=daemon
+        ),
+        DriverPackages(UBUNTU, CUDA_REPO, 580, 589, flavour, COMPUTE, former, branched, GUIDE, "2026-11-30"),
+        DriverPackages(
+            UBUNTU, CUDA_REPO, 590, last, flavour, COMPUTE, present,
+            (f"nvidia-headless-no-dkms{mark}", "libnvidia-compute", present), GUIDE, "2026-11-30",
+        ),
+        DriverPackages(
+            UBUNTU, CUDA_REPO, None, 579, flavour, FULL, former, (f"{whole}-{{branch}}", former), GUIDE, "2026-11-30",
+            persistenced=daemon,
+        ),
+        DriverPackages(
+            UBUNTU, CUDA_REPO, 580, 589, flavour, FULL, former, (f"{whole}-{{branch}}", former), GUIDE, "2026-11-30"
+        ),
+        DriverPackages(
+            UBUNTU, CUDA_REPO, 590, last, flavour, FULL, present, (whole, f"nvidia-driver{mark}", present), GUIDE,
+            "2026-11-30",
+        ),
+    )  # fmt: skip
+
+
+def _ubuntu_archive(flavour: str, mark: str, last: int | None) -> tuple[DriverPackages, ...]:
+    """Ubuntu's archive, the line for servers: modules compiled and signed by Canonical, or DKMS."""
+    line = "{branch}-server"
+    library, daemon = f"libnvidia-compute-{line}", f"nvidia-compute-utils-{line}"
+    modules, dkms = f"linux-modules-nvidia-{line}{mark}", f"nvidia-dkms-{line}{mark}"
+    sets = {
+        COMPUTE: (f"nvidia-headless-no-dkms-{line}{mark}", f"nvidia-utils-{line}", library),
+        FULL: (f"nvidia-driver-{line}{mark}", library),
+    }
+    rows = []
+    for package_set, names in sets.items():
+        rows += [
+            DriverPackages(
+                UBUNTU, DISTRO, 535, last, flavour, package_set, f"{modules}-{{kernel}}", names, UBUNTU_ARCHIVE,
+                "2026-11-30", precompiled=True, others=(f"{modules}-{{kernel}}", f"{modules}-{{kernel_flavour}}"),
+                version_of=library, follow=f"{modules}-{{kernel_flavour}}", persistenced=daemon,
+            ),
+            DriverPackages(
+                UBUNTU, DISTRO, 535, last, flavour, package_set, dkms, (*names, dkms), UBUNTU_ARCHIVE, "2026-11-30",
+                persistenced=daemon,
+            ),
+        ]  # fmt: skip
+    return tuple(rows)
+
+
+def _rpm(flavour: str, kernel: str, whole: str, stream: str, last: int | None) -> tuple[DriverPackages, ...]:
+    """NVIDIA's repository for dnf: a stream is a branch on EL 9 and Amazon Linux; EL 10 has none and begins at 580."""
+    compute, full = ("nvidia-driver-cuda", kernel), (whole, "nvidia-driver", "nvidia-driver-cuda", kernel)
+    rows = [
+        (systems, first, package_set, names, stream if systems is STREAMS else "")
+        for systems, first in ((STREAMS, None), (PLAIN_RPM, 580))
+        for package_set, names in ((COMPUTE, compute), (FULL, full))
+    ]
+    return tuple(
+        DriverPackages(
+            systems, CUDA_REPO, first, last, flavour, package_set, kernel, names, MODULES, "2026-11-30", stream=of
+        )
+        for systems, first, package_set, names, of in rows
+    )
+
+
+def _rpm_signed(
+    ids: tuple[str, ...], kernel: str, package: str, source: str, repository_package: str = ""
+) -> tuple[DriverPackages, ...]:
+    """Open modules that an Enterprise Linux builds and signs itself; NVIDIA's packages beside them."""
+    sets = {COMPUTE: ("nvidia-driver-cuda",), FULL: ("nvidia-driver", "nvidia-driver-cuda")}
+    return tuple(
+        DriverPackages(
+            ("rhel9", "rhel10"), DISTRO, 570, None, OPEN, package_set, kernel, (*names, kernel), source, "2026-11-30",
+            precompiled=True, version_of="nvidia-driver-cuda", follow=package, ids=ids,
+            repository_package=repository_package,
+        )
+        for package_set, names in sets.items()
+    )  # fmt: skip
 
 
 # compute: what containers and CUDA programs need. full: the same and everything for screens.
 DRIVER_PACKAGES = (
-    DriverPackages(
-        "debian", None, None, "open", "compute", "nvidia-kernel-open-dkms",
-        ("nvidia-driver-cuda", "nvidia-kernel-open-dkms"), GUIDE, "2026-11-30",
+    *_debian_cuda(OPEN, "nvidia-kernel-open-dkms", "nvidia-open", None),
+    *_debian_cuda(PROPRIETARY, "nvidia-kernel-dkms", "cuda-drivers", LAST_PROPRIETARY),
+    *_debian_archive("debian12", 535, OPEN, "nvidia-open-kernel-dkms"),
+    *_debian_archive("debian12", 535, PROPRIETARY, "nvidia-kernel-dkms"),
+    *_debian_archive("debian13", 550, OPEN, "nvidia-open-kernel-dkms"),
+    *_debian_archive("debian13", 550, PROPRIETARY, "nvidia-kernel-dkms"),
+    *_ubuntu_cuda(OPEN, "-open", "nvidia-open", None),
+    *_ubuntu_cuda(PROPRIETARY, "", "cuda-drivers", LAST_PROPRIETARY),
+    *_ubuntu_archive(OPEN, "-open", None),
+    *_ubuntu_archive(PROPRIETARY, "", LAST_PROPRIETARY),
+    *_rpm(OPEN, "kmod-nvidia-open-dkms", "nvidia-open", "{branch}-open", None),
+    *_rpm(PROPRIETARY, "kmod-nvidia-latest-dkms", "cuda-drivers", "{branch}-dkms", LAST_PROPRIETARY),
+    # NVIDIA compiles proprietary modules only; the stream without a mark has nothing else (genmodules.py).
+    *(
+        DriverPackages(
+            ("rhel9",), CUDA_REPO, None, LAST_PROPRIETARY, PROPRIETARY, package_set,
+            "kmod-nvidia-{branch}.*-{kernel_build}", (*names, "kmod-nvidia-{branch}.*-{kernel_build}"), PRECOMPILED,
+            "2026-01-16", precompiled=True, version_of="nvidia-driver-cuda", stream="{branch}",
+        )
+        for package_set, names in ((COMPUTE, ("nvidia-driver-cuda",)), (FULL, ("nvidia-driver", "nvidia-driver-cuda")))
     ),
-    DriverPackages(
-        "debian", None, None, "proprietary", "compute", "nvidia-kernel-dkms",
-        ("nvidia-driver-cuda", "nvidia-kernel-dkms"), GUIDE, "2026-11-30",
+    *_rpm_signed(("rhel",), "kmod-nvidia-open-{branch}.*-{kernel_build}", "kmod-nvidia-open", PRECOMPILED),
+    *_rpm_signed(
+        ("almalinux",), "nvidia-open-kmod", "nvidia-open-kmod", "wiki.almalinux.org/documentation/nvidia.html",
+        repository_package="almalinux-release-nvidia-driver",
     ),
-    DriverPackages(
-        "debian", None, 579, "open", "full", "nvidia-kernel-open-dkms",
-        ("nvidia-open-{branch}", "nvidia-kernel-open-dkms"), GUIDE, "2026-11-30",
-    ),
-    DriverPackages(
-        "debian", 580, None, "open", "full", "nvidia-kernel-open-dkms",
-        ("nvidia-open", "nvidia-kernel-open-dkms"), GUIDE, "2026-11-30",
-    ),
-    DriverPackages(
-        "debian", None, 579, "proprietary", "full", "nvidia-kernel-dkms",
-        ("cuda-drivers-{branch}", "nvidia-kernel-dkms"), GUIDE, "2026-11-30",
-    ),
-    DriverPackages(
-        "debian", 580, None, "proprietary", "full", "nvidia-kernel-dkms",
-        ("cuda-drivers", "nvidia-kernel-dkms"), GUIDE, "2026-11-30",
+    *(
+        DriverPackages(
+            ("amzn2023",), DISTRO, 570, None, OPEN, package_set, "kmod-nvidia-open-dkms",
+            (*names, "kmod-nvidia-open-dkms"), AMAZON, "2026-06-30", repository_package="nvidia-release",
+        )
+        for package_set, names in ((COMPUTE, ("nvidia-driver-cuda",)), (FULL, ("nvidia-open", "nvidia-driver-cuda")))
     ),
 )  # fmt: skip
 
@@ -101,22 +262,78 @@ TOOLKIT_PACKAGES = {
 TOOLKIT_PROGRAMS_PACKAGE = "nvidia-container-toolkit-base"
 
 
-def other_flavour_packages(distribution: str, *, branch: int, flavour: str) -> tuple[str, ...]:
-    """Packages that bring or want the other kernel modules: they have to go where ``flavour`` comes."""
-    rows = [r for r in DRIVER_PACKAGES if r.distribution == distribution]
-    wanted = {name for r in rows if r.flavour == flavour for name in r.names}
+def other_flavour_packages(
+    distribution: str,
+    version: str = "",
+    *,
+    branch: int,
+    flavour: str,
+    source: str = CUDA_REPO,
+    kernel_release: str = "",
+) -> tuple[str, ...]:
+    """Packages that bring or want the other kernel modules: they have to go where ``flavour`` comes.
+
+    With ``kernel_release`` those that are compiled for this kernel too.
+    """
+    rows = [r for r in DRIVER_PACKAGES if r.repository == source and _is_for(r, distribution, version)]
+    wanted = {name for r in rows if r.flavour == flavour for name in (*r.names, *r.others)}
+    words = {"branch": str(branch), **kernel_words(kernel_release)}
     others = (
-        name.format(branch=branch) for r in rows if r.flavour != flavour for name in r.names if name not in wanted
+        name.format(**words)
+        for r in rows
+        if r.flavour != flavour
+        for name in (*r.names, *r.others)
+        if name not in wanted and (kernel_release or "{kernel" not in name)
     )
     return tuple(dict.fromkeys(others))
 
 
-def driver_packages(distribution: str, *, branch: int, flavour: str, package_set: str) -> DriverPackages | None:
-    """The row for a distribution, branch and flavour, or None where there is none."""
+def driver_packages(
+    distribution: str,
+    version: str = "",
+    *,
+    branch: int,
+    flavour: str,
+    package_set: str,
+    source: str = CUDA_REPO,
+    precompiled: bool = False,
+    kernel_release: str = "",
+) -> DriverPackages | None:
+    """The row with its names filled in, or None where there are no such packages.
+
+    ``distribution`` and ``version`` as in os-release; without ``version`` the newest release of the distribution.
+    """
+    key = (source, flavour, package_set, precompiled)
     for row in DRIVER_PACKAGES:
-        begun = row.first_branch is None or branch >= row.first_branch
-        ended = row.last_branch is not None and branch > row.last_branch
-        key = (row.distribution, row.flavour, row.package_set)
-        if key == (distribution, flavour, package_set) and begun and not ended:
-            return row
+        if (row.repository, row.flavour, row.package_set, row.precompiled) != key:
+            continue
+        if _is_for(row, distribution, version) and has_branch(row.first_branch, row.last_branch, branch):
+            return _filled(row, {"branch": str(branch), **kernel_words(kernel_release)})
     return None
+
+
+def has_branch(first: int | None, last: int | None, branch: int) -> bool:
+    """Whether a branch is between two inclusive ends, None for an open one."""
+    return (first is None or branch >= first) and (last is None or branch <= last)
+
+
+def _is_for(row: DriverPackages, distribution: str, version: str) -> bool:
+    if row.ids and distribution not in row.ids:
+        return False
+    if not version:
+        return any(system.startswith(distribution) for system in row.systems)
+    known = distribution_of(distribution, version)
+    return known is not None and known.directory in row.systems
+
+
+def _filled(row: DriverPackages, words: dict[str, str]) -> DriverPackages:
+    return replace(
+        row,
+        kernel=row.kernel.format(**words),
+        names=tuple(n.format(**words) for n in row.names),
+        others=tuple(n.format(**words) for n in row.others),
+        version_of=(row.version_of or row.kernel).format(**words),
+        follow=row.follow.format(**words),
+        persistenced=row.persistenced.format(**words),
+        stream=row.stream.format(**words),
+    )

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .distributions import DISTRIBUTIONS, RETIRED_KEYS, TOOLKIT_KEY_FINGERPRINT
+from .distributions import APT, DISTRIBUTIONS, RETIRED_KEYS, RPM_KEY, TOOLKIT_KEY_FINGERPRINT
 
 SIGNATURES = "github.com/NVIDIA/cuda-repo-management SIGNATURES.md"
-RPM_KEY_FINGERPRINT = "610C7B14E068A878070DA4E99CD0A493D42D0685"
 
 
 @dataclass(frozen=True)
@@ -24,12 +23,10 @@ class RepositoryKey:
     as_of: str
 
 
+APT_KEYS = tuple(dict.fromkeys(d.key_fingerprint for d in DISTRIBUTIONS if d.manager == APT and d.key_fingerprint))
 KEYS = (
-    *(
-        RepositoryKey(fingerprint, "CUDA repository", False, SIGNATURES, "2026-11-30")
-        for fingerprint in dict.fromkeys(d.key_fingerprint for d in DISTRIBUTIONS)
-    ),
-    RepositoryKey(RPM_KEY_FINGERPRINT, "CUDA repository (rpm)", False, SIGNATURES, "2024-12-31"),
+    *(RepositoryKey(fingerprint, "CUDA repository", False, SIGNATURES, "2026-11-30") for fingerprint in APT_KEYS),
+    RepositoryKey(RPM_KEY, "CUDA repository (rpm)", False, SIGNATURES, "2024-12-31"),
     *(RepositoryKey(f, "CUDA repository until April 2022", True, SIGNATURES, "2024-12-31") for f in RETIRED_KEYS),
     RepositoryKey(
         TOOLKIT_KEY_FINGERPRINT, "NVIDIA Container Toolkit", False, "nvidia.github.io/libnvidia-container", "2026-11-30"

@@ -22,7 +22,7 @@ from .repository import Repository
 def find_unsupported(os: OsRelease, kernel: Kernel) -> tuple[Finding, ...]:
     """A distribution or machine that this release does not install on."""
     found: tuple[Finding, ...] = ()
-    if distributions.distribution_of(os.id, os.version) is None:
+    if not distributions.installs_on(os.id, os.version):
         found += (
             _unsupported(
                 "GPU-PKG-101", f"operating system {os.name or 'without /etc/os-release'}", f"{os.id} {os.version}"
