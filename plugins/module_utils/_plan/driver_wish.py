@@ -13,15 +13,12 @@ from typing import Any
 from .._catalog import branches
 from .modules import ORDER, in_order
 from .versions import branch_number
+from .wrong_option import WrongOption as WrongOption
 
 SOURCES = ("auto", "cuda_repo")
 LATER_SOURCES = ("distro", "runfile", "preinstalled", "container")
 VERSION = re.compile(r"^\d{3,}(?:\.\d+){1,2}(?:-\S+)?$")
 FINGERPRINT = re.compile(r"^[0-9A-Fa-f]{40}$")
-
-
-class WrongOption(ValueError):
-    """One sentence: the option, what was found, what was wanted."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,121 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What comes with the driver on some hosts: fabric manager, IMEX, GPUDirect, licences. Private to this collection.
+
+A new component is one row in COMPONENTS; its packages are rows of components.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .components import FABRIC_MANAGER, GDRCOPY, GDS, GRIDD, IMEX, NSCQ, NVLSM, NVSDM, PEERMEM
+
+GUIDE = "docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide"
+
+# PCI functions of this vendor are the network adapters that GPUDirect RDMA is for.
+MELLANOX = "15b3"
+
+
+@dataclass(frozen=True)
+class Component:
+    """One component: the kernel module that it is, or the unit that runs it; None where it has none.
+
+    ``config``: files that the unit reads when it starts.
+    """
+
+    name: str
+    module: str | None
+    unit: str | None
+    config: tuple[str, ...]
+    source: str
+    as_of: str
+
+
+FABRIC_MANAGER_CONFIG = "/usr/share/nvidia/nvswitch/fabricmanager.cfg"
+IMEX_NODES = "/etc/nvidia-imex/nodes_config.cfg"
+GRIDD_CONFIG = "/etc/nvidia/gridd.conf"
+GRIDD_TOKEN = "/etc/nvidia/ClientConfigToken/client_configuration_token_gpu_fleet.tok"
+
+# In the order in which their units start.
+COMPONENTS = (
+    Component(FABRIC_MANAGER, None, "nvidia-fabricmanager.service", (FABRIC_MANAGER_CONFIG,), GUIDE, "2026-11-30"),
+    Component(
+        IMEX,
+        None,
+        "nvidia-imex.service",
+        (IMEX_NODES,),
+        "docs.nvidia.com/multi-node-nvlink-systems/imex-guide",
+        "2026-11-30",
+    ),
+    Component(
+        GRIDD,
+        None,
+        "nvidia-gridd.service",
+        (GRIDD_CONFIG, GRIDD_TOKEN),
+        "docs.nvidia.com, Virtual GPU Client Licensing User Guide",
+        "2026-11-30",
+    ),
+    Component(
+        PEERMEM, "nvidia_peermem", None, (), "github.com/NVIDIA/open-gpu-kernel-modules nvidia-peermem.c", "2026-11-30"
+    ),
+    Component(GDS, "nvidia_fs", None, (), "github.com/NVIDIA/gds-nvidia-fs 2.28.4", "2026-04-24"),
+    Component(GDRCOPY, "gdrdrv", None, (), "github.com/NVIDIA/gdrcopy 2.6", "2026-06-15"),
+)
+NAMES = tuple(c.name for c in COMPONENTS)
+
+# What a component brings beside itself: libraries for those who ask the switches, the subnet manager of NVLink 5.
+WITH = {FABRIC_MANAGER: (NSCQ,)}
+WITH_NVLINK5 = {FABRIC_MANAGER: (NVSDM, NVLSM)}
+
+
+# Installed already, these say that somebody wants the component: it has to follow the driver's version.
+INSTALLED_BY = {GDS: ("nvidia-fs", "nvidia-fs-dkms"), GDRCOPY: ("gdrdrv-dkms", "gdrcopy-kmod")}
+
+
+@dataclass(frozen=True)
+class FabricGpus:
+    """PCI device ids ``first`` to ``last`` of GPUs whose NVLinks go to switches of a kind.
+
+    ``kind``: board (NVLink 5 switches beside the GPUs, seen through InfiniBand devices), rack (trays elsewhere).
+    """
+
+    first: int
+    last: int
+    kind: str
+    source: str
+    as_of: str
+
+
+BOARD, RACK = "board", "rack"
+INSTALLER = "github.com/NVIDIA/nvidia-installer 590.48.01 (detect-self-hosted.h)"
+NVLINK5_GPUS = (
+    FabricGpus(0x2940, 0x297F, RACK, INSTALLER, "2025-12-18"),  # GB200
+    FabricGpus(0x31A1, 0x31A1, RACK, INSTALLER, "2025-12-18"),  # GB300
+    FabricGpus(0x31C0, 0x31FF, RACK, INSTALLER, "2025-12-18"),  # GB300
+    FabricGpus(0x2901, 0x2901, BOARD, GUIDE, "2026-11-30"),  # B200
+    FabricGpus(0x2920, 0x2920, BOARD, GUIDE, "2026-11-30"),  # B100
+    FabricGpus(0x29BC, 0x29BC, BOARD, GUIDE, "2026-11-30"),  # B100
+    FabricGpus(0x3182, 0x3182, BOARD, GUIDE, "2026-11-30"),  # B300
+)
+# Self-hosted (Grace) GPUs: their memory is coherent with the CPU's, as NUMA nodes unless the driver manages it.
+COHERENT_GPUS = ((0x2340, 0x237F), (0x2940, 0x297F), (0x31A1, 0x31A1), (0x31C0, 0x31FF))
+
+# The fabric manager reaches NVLink 5 switches through the kernel's InfiniBand stack (GUIDE; gpu-operator#2781).
+NVLINK5_MODULES = ("mlx5_ib", "ib_umad")
+
+
+def component_of(name: str) -> Component:
+    """The row of a component. Raises KeyError."""
+    return {c.name: c for c in COMPONENTS}[name]
+
+
+def nvlink5_kind(device: int) -> str | None:
+    """Where the NVLink 5 switches of a GPU are: board, rack, or None for a GPU without."""
+    return next((r.kind for r in NVLINK5_GPUS if r.first <= device <= r.last), None)
+
+
+def is_coherent(device: int) -> bool:
+    """Whether the GPU's memory is coherent with the CPU's."""
+    return any(first <= device <= last for first, last in COHERENT_GPUS)
