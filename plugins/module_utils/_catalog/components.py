@@ -143,6 +143,23 @@ COMPONENT_PACKAGES = (
     ),
 )  # fmt: skip
 
+
+@dataclass(frozen=True)
+class BuildLimit:
+    """Modules of a component before version ``below`` do not compile on kernels from ``kernel`` on."""
+
+    component: str
+    below: str
+    kernel: str
+    source: str
+    as_of: str
+
+
+BUILD_LIMITS = (
+    BuildLimit(GDS, "2.28", "7.0", "public build scripts for Ubuntu 26.04", "2026-11-30"),
+    BuildLimit(GDRCOPY, "2.5.2", "6.15", "github.com/NVIDIA/gdrcopy CHANGELOG", "2026-06-15"),
+)
+
 # The repository that has a component beside a driver of CUDA_REPO or DISTRO: its own first, then these.
 ELSEWHERE = (DRIVER, REDIST, PORTAL)
 

@@ -221,6 +221,25 @@ DRIVER_PACKAGES = (
     ),
 )  # fmt: skip
 
+
+@dataclass(frozen=True)
+class Transition:
+    """Empty packages of branch ``former`` whose only content is a dependency on ``present``."""
+
+    systems: tuple[str, ...]
+    repository: str
+    former: int
+    present: int
+    source: str
+    as_of: str
+
+
+# Who asks the archive for such a branch gets the other one without a word (dstackai/dstack#3967).
+TRANSITIONS = (
+    Transition(UBUNTU, DISTRO, 570, 580, "packages.ubuntu.com, nvidia-driver-570-server", "2026-11-30"),
+    Transition(UBUNTU, DISTRO, 590, 595, "ubuntu.com/server/docs nvidia-drivers-installation", "2026-07-23"),
+)
+
 # Both bring nvidia.ko, so they exclude each other (driver installation guide, kernel modules).
 KERNEL_PACKAGES = {"open": "nvidia-kernel-open-dkms", "proprietary": "nvidia-kernel-dkms"}
 
@@ -310,6 +329,15 @@ def driver_packages(
         if _is_for(row, distribution, version) and has_branch(row.first_branch, row.last_branch, branch):
             return _filled(row, {"branch": str(branch), **kernel_words(kernel_release)})
     return None
+
+
+def becomes(distribution: str, version: str, *, branch: int, source: str) -> int:
+    """The branch that packages of ``branch`` really bring: another one where they are transitional."""
+    known = distribution_of(distribution, version)
+    for row in TRANSITIONS:
+        if known is not None and known.directory in row.systems and (row.repository, row.former) == (source, branch):
+            return row.present
+    return branch
 
 
 def has_branch(first: int | None, last: int | None, branch: int) -> bool:

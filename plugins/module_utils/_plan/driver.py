@@ -155,7 +155,8 @@ class _Present:
         resolution = self.answer.resolution if self.answer else Resolution({})
         found += self._problems(resolution)
         version = self._version(resolution)
-        found += findings.find_known_bad(version)
+        gpus = gpus_of(self.host.pci)
+        found += findings.find_known_bad(version, gpus) + findings.find_too_early(version, gpus)
         if any(f.severity == "error" for f in found):
             return DriverDecision(Work(findings=found), version=version, flavour=self.flavour)
         modules, reboot = self._modules(version)

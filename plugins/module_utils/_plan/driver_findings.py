@@ -9,14 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .._catalog import branches, distributions
 from .._catalog import packages as names
+from .._catalog.gpus import first_release
 from .._catalog.module_origins import mok_needed
 from .ask import Answer
 from .facts import Kernel, OsRelease, Package, PciFunction
+from .flavour import name_of
 from .model import Finding
 from .modules import ModuleHost
 from .package_failure import find_failure
 from .packages import PackageSet, matches
 from .repository import Repository
+from .versions import branch_number, is_older
 
 
 def find_unsupported(os: OsRelease, kernel: Kernel) -> tuple[Finding, ...]:
@@ -170,21 +173,38 @@ def _no_headers(package: str, kernel: Kernel) -> Finding:
     )
 
 
-def find_known_bad(version: str) -> tuple[Finding, ...]:
-    """A release that its publisher warns of."""
-    row = branches.known_bad(version)
-    if row is None:
-        return ()
-    return (
+def find_known_bad(version: str, gpus: Iterable[PciFunction] = ()) -> tuple[Finding, ...]:
+    """A release that somebody warns of, on a host with these GPUs."""
+    return tuple(
         Finding(
             id="GPU-PKG-112",
             severity="warning",
             summary=f"driver {version} has a known fault: {row.what}",
-            wanted=f"{row.instead} or later",
+            wanted=f"{row.instead} or later" if row.instead else "a release without it; none is known",
             found=f"{version}, installed or about to be",
-            remedy=f"set driver_version to '{row.instead}'",
+            remedy=f"set driver_version to '{row.instead}'" if row.instead else f"follow {row.source}",
             source=row.source,
-        ),
+        )
+        for row in branches.known_bad(version, [int(g.device, 16) for g in gpus])
+    )
+
+
+def find_too_early(version: str, gpus: Iterable[PciFunction]) -> tuple[Finding, ...]:
+    """A release of a branch that drives the GPU, but only since a later release."""
+    branch = branch_number(version)
+    firsts = [(g, first_release(int(g.device, 16), branch)) for g in gpus] if branch else []
+    return tuple(
+        Finding(
+            id="GPU-KRN-104",
+            severity="error",
+            summary=f"driver {version} does not know {name_of(gpu)}",
+            wanted=f"{first} or later of branch {branch}",
+            found=f"{version}, installed or about to be",
+            remedy=f"set driver_version to '{first}' or leave it empty for the newest of the branch",
+            source="README of github.com/NVIDIA/open-gpu-kernel-modules, supported GPUs by release",
+        )
+        for gpu, first in firsts
+        if first and is_older(version, first)
     )
 
 

@@ -45,7 +45,7 @@ def name_of(gpu: PciFunction) -> str:
 def decide_flavour(found: Iterable[PciFunction], *, branch: Branch, wanted: str = AUTO) -> Flavour:
     """The flavour for all GPUs of one host with ``branch``; ``wanted`` is auto, open or proprietary."""
     devices = tuple(found)
-    findings = [*_unknown(devices, wanted), *_too_old(devices, branch)]
+    findings = [*_unknown(devices, wanted), *_too_old(devices, branch), *_too_new(devices, branch)]
     if any(f.severity == "error" for f in findings):
         return Flavour(None, tuple(findings))
     needs = {need: [g for g in devices if _flavours(g) == need] for need in (OPEN, PROPRIETARY)}
@@ -100,6 +100,24 @@ def _too_old(devices: tuple[PciFunction, ...], branch: Branch) -> list[Finding]:
         )
         for gpu, row in rows
         if row is not None and row.last_branch is not None and branch.number > row.last_branch
+    ]
+
+
+def _too_new(devices: tuple[PciFunction, ...], branch: Branch) -> list[Finding]:
+    """GPUs that came after the branch. A branch that begins to drive them with a later release is none of these."""
+    lowest = {gpu: gpus.first_branch(int(gpu.device, 16)) for gpu in devices}
+    return [
+        Finding(
+            id="GPU-KRN-024",
+            severity="error",
+            summary=f"driver branch {branch.number} is older than {name_of(gpu)}",
+            wanted=f"branch {first} or later",
+            found=f"driver_branch {branch.number}",
+            remedy=f"set driver_branch to '{first}' or a later one for this host",
+            source=gpus.DRIVERS,
+        )
+        for gpu, first in lowest.items()
+        if first is not None and branch.number < first
     ]
 
 

@@ -26,3 +26,12 @@ def branch_number(version: str) -> int | None:
 def satisfies(version: str, wanted: str) -> bool:
     """Whether the Debian version ``version`` is what ``wanted`` names: nothing, an upstream version, or the whole."""
     return wanted in ("", version, upstream_version(version))
+
+
+def is_older(version: str, than: str) -> bool:
+    """Whether a driver version is older than another one: its numbers count, whatever follows them does not."""
+    return _numbers(version) < _numbers(than)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", upstream_version(version).partition("~")[0])]

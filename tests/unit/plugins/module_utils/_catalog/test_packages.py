@@ -246,6 +246,28 @@ def test_components_that_nobody_has():
     assert components.component_packages("gds", "fedora", "44", branch=580) is None
 
 
+@pytest.mark.parametrize("row", components.BUILD_LIMITS, ids=lambda r: r.component)
+def test_a_limit_of_a_build_is_complete(row):
+    assert is_dated(row)
+    assert any(r.component == row.component and r.module for r in components.COMPONENT_PACKAGES)
+    assert all(re.fullmatch(r"\d+(\.\d+)+", v) for v in (row.below, row.kernel))
+
+
+@pytest.mark.parametrize("row", catalog.TRANSITIONS, ids=lambda r: str(r.former))
+def test_a_transition_is_complete(row):
+    assert is_dated(row)
+    assert set(row.systems) <= SYSTEMS
+    assert branches.branch_of(row.former)
+    assert branches.branch_of(row.present)
+
+
+def test_the_branch_that_packages_really_bring():
+    assert catalog.becomes("ubuntu", "24.04", branch=570, source="distro") == 580
+    assert catalog.becomes("ubuntu", "24.04", branch=570, source="cuda_repo") == 570
+    assert catalog.becomes("ubuntu", "24.04", branch=580, source="distro") == 580
+    assert catalog.becomes("debian", "12", branch=570, source="distro") == 570
+
+
 # os-release and kernel -> package, its version where the name lacks it, what follows later kernels.
 HEADERS = {
     ("debian", "12", "6.1.0-37-amd64"): ("linux-headers-6.1.0-37-amd64", "", "linux-headers-amd64"),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.gpu.fleet.plugins.module_utils._catalog import branches, gpus
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog import branches, fabrics, gpus
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_findings import find_too_early
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import PciFunction
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.flavour import decide_flavour, gpus_of
 
@@ -17,6 +18,7 @@ def gpu(device: str, *, number: int = 1, pci_class: str = "0302") -> PciFunction
 
 
 H100, A100, T4, V100, P100, B200, GH200, K80 = "2330", "20b0", "1eb8", "1db1", "15f8", "2901", "2342", "102d"
+B300, L4, UNLISTED_BLACKWELL = "3182", "27b8", "2bff"
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,13 @@ H100, A100, T4, V100, P100, B200, GH200, K80 = "2330", "20b0", "1eb8", "1db1", "
         ([V100], 620, "auto", None, ["GPU-KRN-024"]),
         ([A100], 470, "auto", "proprietary", []),
         ([A100], 470, "open", None, ["GPU-KRN-103"]),
+        ([B200], 550, "auto", None, ["GPU-KRN-024"]),
+        ([B200], 570, "auto", "open", []),
+        ([B300], 570, "open", None, ["GPU-KRN-024"]),
+        ([B300], 580, "auto", "open", []),
+        ([H100], 470, "auto", None, ["GPU-KRN-024"]),
+        ([L4, B200], 515, "proprietary", None, ["GPU-KRN-024"]),
+        ([UNLISTED_BLACKWELL], 565, "open", None, ["GPU-KRN-024"]),
     ],
 )
 def test_flavour(devices, branch, wanted, flavour, findings):
@@ -60,6 +69,12 @@ def test_a_gpu_that_is_too_old_names_the_last_branch():
     decided = decide_flavour([gpu(V100)], branch=branches.branch_of(595))
     assert decided.findings[0].remedy == "set driver_branch to '580' for this host"
     assert "Tesla V100 SXM2 16GB (10de:1db1) at 0000:01:00.0" in decided.findings[0].summary
+
+
+def test_a_gpu_that_is_too_new_names_the_first_branch():
+    decided = decide_flavour([gpu(B300)], branch=branches.branch_of(570))
+    assert decided.findings[0].remedy == "set driver_branch to '580' or a later one for this host"
+    assert "older than B300 SXM6 AC (10de:3182) at 0000:01:00.0" in decided.findings[0].summary
 
 
 def test_only_display_functions_of_nvidia_are_gpus():
@@ -80,6 +95,97 @@ def test_every_board_lies_in_a_range_of_its_architecture(board):
     assert row.architecture == board.architecture
     assert board.source
     assert board.as_of
+
+
+@pytest.mark.parametrize("row", gpus.RANGES, ids=lambda r: f"{r.first:04x}")
+def test_every_range_has_its_architecture(row):
+    architecture = gpus.architecture_of(row.architecture)
+    assert row.last_branch == architecture.last_branch
+    assert architecture.guest in ("open", "proprietary", "both")
+    assert architecture.source
+    assert architecture.as_of
+
+
+@pytest.mark.parametrize("board", [b for b in gpus.BOARDS if b.since], ids=lambda b: f"{b.device:04x}")
+def test_releases_of_a_board_rise_and_begin_with_its_architecture(board):
+    numbers = [int(release.partition(".")[0]) for release in board.since]
+    assert numbers == sorted(set(numbers))
+    # The open modules know boards of Ampere since 515; the first releases of that architecture are older.
+    assert numbers[0] >= min(gpus.architecture_of(board.architecture).first_branch, 515)
+    assert all("." in release for release in board.since[:-1]), "only the last one may be a whole branch"
+    assert gpus.first_branch(board.device) <= numbers[0]
+
+
+# Board, branch -> the release from which on it is driven, '' for all of them.
+FIRST_RELEASES = {
+    ("2330", 525): "525.85.05",
+    ("2330", 535): "",
+    ("2941", 570): "570.124.04",
+    ("2941", 575): "",
+    ("3182", 580): "580.82.07",
+    ("3182", 595): "",
+    ("1eb8", 580): "",
+    ("1db1", 580): "",
+    ("4000", 580): "",
+}
+
+
+@pytest.mark.parametrize(("asked", "release"), FIRST_RELEASES.items(), ids=lambda x: str(x))
+def test_first_release(asked, release):
+    assert gpus.first_release(int(asked[0], 16), asked[1]) == release
+
+
+# Board -> the first branch that drives it.
+FIRST_BRANCHES = {"2330": 525, "2901": 570, "3182": 580, "20f3": 450, "1eb8": 410, "1db1": 384, "4000": None}
+
+
+@pytest.mark.parametrize(("device", "branch"), FIRST_BRANCHES.items())
+def test_first_branch(device, branch):
+    assert gpus.first_branch(int(device, 16)) == branch
+
+
+# Version, GPUs -> the release that is named instead.
+TOO_EARLY = {
+    ("580.65.06", B300): "580.82.07",
+    ("580.82.07", B300): None,
+    ("595.45.04", B300): None,
+    ("570.86.15", "2941"): "570.124.04",
+    ("525.60.13", H100): "525.85.05",
+    ("525.85.05-1", H100): None,
+    ("580.65.06", H100): None,
+    ("580.65.06", "4000"): None,
+}
+
+
+@pytest.mark.parametrize(("asked", "release"), TOO_EARLY.items(), ids=lambda x: str(x))
+def test_a_release_before_the_gpu(asked, release):
+    version, device = asked
+    found = find_too_early(version, [gpu(device)])
+    assert [f.wanted for f in found] == ([f"{release} or later of branch {release[:3]}"] if release else [])
+    assert all((f.id, f.severity) == ("GPU-KRN-104", "error") for f in found)
+
+
+FABRICS = {"2330": "nvswitch", "20b2": "nvswitch", "2901": "nvlink5", "3182": "nvlink5", "2941": "rack", "31c2": "rack"}
+
+
+@pytest.mark.parametrize("board", gpus.BOARDS, ids=lambda b: f"{b.device:04x}")
+def test_the_fabric_of_a_board_has_a_row(board):
+    wanted = FABRICS.get(f"{board.device:04x}", board.fabric)
+    assert board.fabric == wanted
+    assert not board.fabric or fabrics.fabric_of(board.fabric) is not None
+
+
+def test_what_fabrics_need():
+    needs = {f.name: (f.fabric_manager, f.nvlsm, f.imex, "ib_umad" in f.modules) for f in fabrics.FABRICS}
+    assert needs == {
+        "nvswitch": (True, False, False, False),
+        "nvlink5": (True, True, False, True),
+        "rack": (False, False, True, False),
+    }
+    assert all(f.source and f.as_of and f.systems for f in fabrics.FABRICS)
+    assert [(s.device, s.generation) for s in fabrics.SWITCHES] == [(0x1AC2, 1), (0x1AF1, 2), (0x22A3, 3)]
+    assert fabrics.switch_of(0x22A3).generation == 3
+    assert fabrics.switch_of(0x2330) is None
 
 
 def test_boards_and_ranges_are_well_formed():
