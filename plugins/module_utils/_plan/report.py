@@ -18,6 +18,7 @@ from .states import Results, conditions, decide_states
 SCHEMA = 1
 WIDTH = 118
 SHORT = 60
+MOST_HOSTS = 20
 # How much of what two texts have in common stands before the place where they part.
 CONTEXT = 20
 CLUSTER = "cluster"
@@ -149,20 +150,36 @@ def finding_lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def plan_lines(plan: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Every step under its host: what, from what to what, why, and whom it disrupts."""
+    """Every step under the hosts that need it: what, from what to what, why, and whom it disrupts. Hosts whose steps
+    are all equal share one list.
+    """
+    steps: dict[str, list[tuple[str, ...]]] = {}
+    for step in plan:
+        steps.setdefault(step["host"], []).append(_step_lines(step))
+    groups: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    for host, own in steps.items():
+        groups.setdefault(tuple(own), []).append(host)
     found: list[str] = []
-    host = None
-    for number, step in enumerate(plan, start=1):
-        if step["host"] != host:
-            host = step["host"]
-            found.append(f"{host}:")
-        harm = "" if step["disrupts"] == "nothing" else f" [disrupts {step['disrupts']}]"
-        found += _wrapped(
-            f"{number:3}. {step['role']}: {step['action']} {step['target']}{harm}", indent="  ", hanging="       "
-        )
-        change = " -> ".join(_shortened(step["before"], step["after"]))
-        found += _wrapped(f"{change} ({step['reason']})", indent="       ", hanging="       ")
+    for own_steps, hosts in groups.items():
+        found += _wrapped(f"{_plan_hosts(hosts)}:")
+        for number, (what, *details) in enumerate(own_steps, start=1):
+            found += _wrapped(f"{number:3}. {what}", indent="  ", hanging="       ")
+            found += [line for text in details for line in _wrapped(text, indent="       ", hanging="       ")]
     return found
+
+
+def _step_lines(step: Mapping[str, Any]) -> tuple[str, str]:
+    """What is done to what, and both sides with the reason."""
+    harm = "" if step["disrupts"] == "nothing" else f" [disrupts {step['disrupts']}]"
+    change = " -> ".join(_shortened(step["before"], step["after"]))
+    return f"{step['role']}: {step['action']} {step['target']}{harm}", f"{change} ({step['reason']})"
+
+
+def _plan_hosts(hosts: Sequence[str]) -> str:
+    """The hosts of one plan by name; a plan is read for one host, so more are named than elsewhere."""
+    if len(hosts) > MOST_HOSTS:
+        return f"{', '.join(hosts[:MOST_HOSTS])} and {len(hosts) - MOST_HOSTS} more ({len(hosts)} hosts, each)"
+    return ", ".join(hosts) + (f" ({len(hosts)} hosts, each)" if len(hosts) > 1 else "")
 
 
 def report_lines(report: Mapping[str, Any]) -> list[str]:

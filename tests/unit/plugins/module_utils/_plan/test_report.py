@@ -101,6 +101,48 @@ def test_a_plan_shows_every_step_with_both_sides_reason_and_harm():
     assert "cluster:" in text
 
 
+def steps(**hosts):
+    """Steps of the plan, host after host, from the targets of each."""
+    return [
+        {"host": name, "role": "driver", **STEP, "target": target}
+        for name, targets in hosts.items()
+        for target in targets
+    ]
+
+
+# host -> targets -> heads of the lists in the plan, with the number of their steps
+GROUPS = {
+    "one": ({"a": "xy"}, {"a:": 2}),
+    "equal": ({"a": "xy", "b": "xy"}, {"a, b (2 hosts, each):": 2}),
+    "equal, one between is not": ({"a": "xy", "b": "x", "c": "xy"}, {"a, c (2 hosts, each):": 2, "b:": 1}),
+    "same steps in another order": ({"a": "xy", "b": "yx"}, {"a:": 2, "b:": 2}),
+    "beside the cluster": ({"a": "x", "b": "x", "cluster": "z"}, {"a, b (2 hosts, each):": 1, "cluster:": 1}),
+}
+
+
+@pytest.mark.parametrize(("hosts", "heads"), GROUPS.values(), ids=GROUPS)
+def test_plans_that_are_equal_are_shown_once_with_all_their_hosts(hosts, heads):
+    lines = plan_lines(steps(**hosts))
+    assert [line for line in lines if not line.startswith(" ")] == list(heads)
+    numbers = [int(line.split(".")[0]) for line in lines if "driver: install" in line]
+    assert numbers == [n + 1 for count in heads.values() for n in range(count)]
+
+
+def test_a_plan_of_many_hosts_names_twenty():
+    lines = plan_lines(steps(**{f"gpu-{n:03}": "x" for n in range(100)}))
+    text = " ".join(lines)
+    assert "gpu-019 and 80 more (100 hosts, each):" in text
+    assert "gpu-020" not in text
+    assert text.count("driver: install x") == 1
+
+
+@pytest.mark.parametrize("key", ["before", "after", "reason", "disrupts", "role", "action", "target"])
+def test_plans_that_differ_in_anything_shown_are_shown_apart(key):
+    one, two = steps(a="x", b="x")
+    assert plan_lines([one, two])[0].startswith("a, b ")
+    assert plan_lines([one, {**two, key: "other"}])[0] == "a:"
+
+
 def test_an_empty_plan_says_so():
     roles = ("prereq", "driver", "mig", "toolkit", "validation")
     results = {"a": {role: result("ready", "") for role in roles}}
