@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from .._observe.cdi import NvmlView, read_cdi_host
-from .._observe.cdi_specs import Load, read_spec, read_spec_facts
+from .._observe.cdi_specs import Load, rank_of, read_foreign, read_spec, read_spec_facts
 from .._observe.command import Run
 from .._observe.files import HostRoot
 from .._plan.cdi import (
@@ -71,11 +72,17 @@ class CdiSpecs:
             gpus = host.gpus if host.mode == "nvml" and not host.nvml_error else None
             facts = read_spec_facts(self._host, existing.document, driver_version=host.driver.version, gpus=gpus)
             stale = stale_because(existing.document, facts)
-        return CdiState(host, existing, stale, self._saved(), self._further())
+        return self._with_foreign(CdiState(host, existing, stale, self._saved(), self._further()))
 
     def observe_removal(self) -> CdiState:
         """What is at the path; the host itself does not matter."""
-        return CdiState(None, read_spec(self._host, self._wish.path, self._load), (), self._saved(), self._further())
+        existing = read_spec(self._host, self._wish.path, self._load)
+        return self._with_foreign(CdiState(None, existing, (), self._saved(), self._further()))
+
+    def _with_foreign(self, state: CdiState) -> CdiState:
+        path = self._wish.path
+        foreign = read_foreign(self._host, path, self._wish.kind, self._load)
+        return replace(state, foreign=foreign, rank=rank_of(self._host, path))
 
     def act(self, step: Step, state: CdiState) -> None:
         """Carries out one step. Raises OSError, NodeError, WishError."""

@@ -128,7 +128,7 @@ class HostValidation:
         wish = make_wish(saved[0] if saved else {})
         state = CdiSpecs(self._host, wish, read_gpus=read_gpus, load=load, run=self._run).observe()
         found = state.existing
-        error = "no such file" if found is None else found.error if found.document is None else ""
+        error = "no such file" if found is None else found.error
         stale = tuple((s.reason, s.wanted, s.found) for s in state.stale)
         return {"cdi_path": wish.path, "cdi_error": error, "cdi_stale": stale}
 

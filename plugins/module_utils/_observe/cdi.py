@@ -14,7 +14,7 @@ from .._plan.cdi_csv import INTEGRATED
 from .._plan.cdi_host import CdiHost, DriverFiles, Gpu, TegraFiles
 from .._plan.cdi_wish import DEFAULT_HOOK_PATH, CdiWish
 from .capabilities import read_creatable
-from .devices import read_by_path_links, read_drm_names, read_mig_minors, read_nodes
+from .devices import read_by_path_links, read_drm_names, read_kernel_majors, read_mig_minors, read_nodes
 from .driver_files import Places, read_driver_files, read_storage_mounts, read_wsl_files
 from .files import HostRoot
 from .libraries import Libraries, find_files
@@ -67,6 +67,7 @@ def read_cdi_host(host: HostRoot, wish: CdiWish, read_gpus: Callable[[], NvmlVie
         drm={a: read_drm_names(host, a) for a in addresses},
         by_path=read_by_path_links(host, dev_root=wish.dev_root) if addresses else {},
         mig_minors=read_mig_minors(host),
+        majors=read_kernel_majors(host, nodes),
         hook_path=hook_path,
         hook_found=hook_found,
         storage_mounts=read_storage_mounts(host, wish.driver_root) if mode == "gds" else (),

@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import stat
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._plan.cdi import ExistingSpec
+from .._plan.cdi_foreign import ForeignSpec
 from .._plan.cdi_host import Gpu
+from .._plan.cdi_schema import schema_error
 from .._plan.cdi_shape import shape_error
 from .._plan.cdi_stale import SpecFacts, all_edits
+from .devices import read_kernel_majors
 from .files import HostRoot
 
 # The later directory wins for a device that both have (CDI specification 1.1.0).
@@ -49,12 +53,32 @@ def read_spec(host: HostRoot, path: str, load: Load) -> ExistingSpec | None:
     except ValueError as error:
         return ExistingSpec(None, mode, str(error))
     wrong = shape_error(document)
-    return ExistingSpec(None, mode, wrong) if wrong else ExistingSpec(document, mode)
+    return ExistingSpec(None, mode, wrong) if wrong else ExistingSpec(document, mode, schema_error(document))
 
 
 def spec_paths(host: HostRoot, directories: tuple[str, ...] = DIRECTORIES) -> list[str]:
     """Paths of all files that engines read as specs."""
     return [f"{d}/{name}" for d in directories for name in host.names(d) if name.endswith(SUFFIXES)]
+
+
+def read_foreign(host: HostRoot, path: str, kind: str, load: Load) -> tuple[ForeignSpec, ...]:
+    """Specs of ``kind`` at other paths than ``path``, in the engines' directories and beside it."""
+    directories = (*DIRECTORIES, posixpath.dirname(path))
+    found = {host.resolve(p): p for p in reversed(spec_paths(host, tuple(dict.fromkeys(directories))))}
+    found.pop(host.resolve(path), None)
+    specs = ((p, read_spec(host, p, load)) for p in sorted(found.values()))
+    return tuple(
+        ForeignSpec(p, tuple(str(d["name"]) for d in s.document["devices"]), rank_of(host, p))
+        for p, s in specs
+        if s and s.document and s.document.get("kind") == kind
+    )
+
+
+def rank_of(host: HostRoot, path: str) -> int:
+    """The place of the path's directory in the engines' order; a later one wins."""
+    places = [host.resolve(d) for d in DIRECTORIES]
+    directory = host.resolve(posixpath.dirname(path))
+    return places.index(directory) if directory in places else len(places)
 
 
 def read_spec_facts(
@@ -63,10 +87,12 @@ def read_spec_facts(
     *,
     driver_version: str | None = None,
     gpus: tuple[Gpu, ...] | None = None,
+    readers: Mapping[str, str] | None = None,
 ) -> SpecFacts:
     """The host's side of ``spec``.
 
-    ``driver_version`` None: the one of the loaded module. ``gpus``: NVML's, if it was asked.
+    ``driver_version`` None: the one of the loaded module. ``gpus``: NVML's, if it was asked. ``readers``: engine ->
+    newest CDI version that it reads.
     """
     edits = list(all_edits(spec))
     nodes = {n.get("hostPath") or n["path"] for e in edits for n in e.get("deviceNodes") or []}
@@ -79,4 +105,6 @@ def read_spec_facts(
         missing_files=tuple(sorted(f for f in files if not host.exists(f))),
         missing_hooks=tuple(sorted(h for h in hooks if not host.is_executable(h))),
         gpus=gpus,
+        majors=read_kernel_majors(host, nodes),
+        readers=readers or {},
     )

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
+from .._catalog.device_majors import NAMES_OF_NODES
 from .._plan.cdi_host import Node
 from .files import HostRoot
 from .texts.capability import read_minors
+from .texts.proc_devices import read_proc_devices
 
 # Directories below /dev, and the names in them that belong to GPUs, their fabric or their storage and network paths.
 PLACES = (
@@ -69,3 +72,21 @@ def read_mig_minors(host: HostRoot) -> dict[str, int] | None:
     """
     text = host.text(MIG_MINORS)
     return None if text is None else dict(read_minors(text)["minors"])
+
+
+def read_kernel_majors(host: HostRoot, paths: Iterable[str]) -> dict[str, int]:
+    """Path of a node -> major that the kernel gives such nodes now; without those of which it says nothing.
+
+    A module that is loaded again may get another major, and nodes of before then lead nowhere.
+    """
+    rows = read_proc_devices(host.text("/proc/devices") or "")["character"]
+    majors = {row["name"]: row["major"] for row in reversed(rows)}
+    found = {path: [majors[n] for n in _kernel_names(path) if n in majors] for path in paths}
+    return {path: numbers[0] for path, numbers in found.items() if numbers}
+
+
+def _kernel_names(path: str) -> tuple[str, ...]:
+    for pattern, names in NAMES_OF_NODES:
+        if posixpath.dirname(path) == posixpath.dirname(pattern) and fnmatchcase(path, pattern):
+            return names
+    return ()

@@ -77,7 +77,7 @@ def read_facts(host: LenientRoot, run: Run, subsets: Collection[str]) -> dict[st
     if "runtimes" in subsets:
         facts["runtimes"] = read_runtimes(host, run, find_helper("tomlkit"))
     if "cdi" in subsets:
-        facts["cdi"] = read_cdi_facts(host, find_helper("yaml"), _cdi_gpus(host))
+        facts["cdi"] = read_cdi_facts(host, run, find_helper("yaml"), _cdi_gpus(host))
     if "kubelet" in subsets:
         facts["kubelet"] = _kubelet(host, run)
     return {**facts, "unreadable": dict(sorted(host.unreadable.items()))}

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .._plan.cdi_host import Gpu
+from .._plan.cdi_rules import newest_readable
 from .._plan.cdi_stale import spec_driver_version, stale_because
 from .._plan.engine import EngineWish
 from .._plan.runtime import effective_of, make_engine_wish
@@ -76,23 +77,34 @@ def _version(run: Run, program: str) -> str | None:
     return next((w for w in words if w[:1].isdigit() and "." in w), None) if status == 0 else None
 
 
-def read_cdi_facts(host: HostRoot, yaml: Any, gpus: tuple[Gpu, ...] | None) -> dict[str, Any]:
+def read_cdi_facts(host: HostRoot, run: Run, yaml: Any, gpus: tuple[Gpu, ...] | None) -> dict[str, Any]:
     """All specs that engines would read, each with why it does not fit the host any more."""
-    load = yaml_loader(yaml)
-    return {"specs": [_spec(host, path, load, gpus) for path in spec_paths(host)]}
+    load, readers = yaml_loader(yaml), read_cdi_readers(host, run)
+    return {"specs": [_spec(host, path, load, gpus, readers) for path in spec_paths(host)]}
 
 
-def _spec(host: HostRoot, path: str, load: Any, gpus: tuple[Gpu, ...] | None) -> dict[str, Any]:
+def read_cdi_readers(host: HostRoot, run: Run) -> dict[str, str]:
+    """Engine -> newest CDI version that it reads, for those of which this is known."""
+    if host.root != "/":
+        return {}
+    programs = {name: _place(host, name)[1] for name in ("containerd", "docker")}
+    found = {n: newest_readable(n, _version(run, p)) for n, p in programs.items() if p}
+    return {name: newest for name, newest in found.items() if newest}
+
+
+def _spec(
+    host: HostRoot, path: str, load: Any, gpus: tuple[Gpu, ...] | None, readers: dict[str, str]
+) -> dict[str, Any]:
     found = read_spec(host, path, load)
     document = found.document if found else None
     if document is None:
         return {"path": path, "error": found.error if found else "it is gone", "stale_because": []}
-    facts = read_spec_facts(host, document, gpus=gpus)
+    facts = read_spec_facts(host, document, gpus=gpus, readers=readers)
     return {
         "path": path,
         "kind": document.get("kind"),
         "devices": [d.get("name") for d in document["devices"]],
         "driver_version": spec_driver_version(document),
-        "error": None,
+        "error": (found.error if found else "") or None,
         "stale_because": [asdict(s) for s in stale_because(document, facts)],
     }

@@ -12,6 +12,7 @@ from typing import Any
 
 from .cdi_build import INFIXES, Built, build_spec
 from .cdi_findings import HOOK_MISSING
+from .cdi_foreign import ForeignSpec, judge_foreign, report_left
 from .cdi_host import CdiHost
 from .cdi_stale import Stale
 from .cdi_wish import CdiWish, check_wish
@@ -25,7 +26,10 @@ MODE = 0o644
 
 @dataclass(frozen=True)
 class ExistingSpec:
-    """The file at the wanted path. ``document`` is None where it cannot be read as a spec, ``error`` says why."""
+    """The file at the wanted path. ``document`` is None where it cannot be read as a spec.
+
+    ``error`` says why, or why engines would ignore a file that can be read.
+    """
 
     document: Mapping[str, Any] | None
     mode: int = MODE
@@ -37,7 +41,8 @@ class CdiState:
     """Both sides: the wanted spec as this host gives it, and what is there.
 
     ``host`` is None where it was not observed (removal). ``saved``: the options that the boot-time unit has for
-    this path, or None.
+    this path, or None. ``foreign``: specs of the same kind at other paths; ``rank``: place of our directory in the
+    engines' order.
     """
 
     host: CdiHost | None
@@ -46,6 +51,8 @@ class CdiState:
     saved: Mapping[str, Any] | None = None
     further: Mapping[str, ExistingSpec] = field(default_factory=dict)
     refused: tuple[Finding, ...] = field(default_factory=tuple)
+    foreign: tuple[ForeignSpec, ...] = ()
+    rank: int = 0
 
 
 def build(wish: CdiWish, state: CdiState) -> Built:
@@ -69,7 +76,12 @@ def plan_cdi(wish: CdiWish, state: CdiState, *, at_boot: bool, may_come: bool = 
     if built.spec is None:
         return Plan(findings=built.findings)
     steps = [*_create_nodes(state, built.spec), *_write(wish, state, built), *_save(wish, state, at_boot)]
-    return Plan(tuple(steps), tuple(f for f in built.findings if not (may_come and f.id == HOOK_MISSING)))
+    found = [f for f in built.findings if not (may_come and f.id == HOOK_MISSING)]
+    return Plan(tuple(steps), (*found, *_foreign(wish, state, built.spec)))
+
+
+def _foreign(wish: CdiWish, state: CdiState, spec: Mapping[str, Any]) -> tuple[Finding, ...]:
+    return judge_foreign(wish.path, state.rank, [d["name"] for d in spec["devices"]], state.foreign)
 
 
 def _create_nodes(state: CdiState, spec: Mapping[str, Any]) -> list[Step]:
@@ -97,7 +109,7 @@ def plan_removal(wish: CdiWish, state: CdiState) -> Plan:
         steps.append(
             Step(FORGET, WISH_PATH, f"options of {wish.path}", None, "the boot-time unit must not write it again")
         )
-    return Plan(steps=tuple(steps))
+    return Plan(tuple(steps), report_left(wish.kind, state.foreign))
 
 
 def _later(wish: CdiWish, state: CdiState) -> Step:
@@ -150,6 +162,8 @@ def _reason(state: CdiState, spec: Mapping[str, Any]) -> str | None:
     if existing.document != spec:
         if state.stale:
             return f"the spec is stale: {', '.join(dict.fromkeys(s.reason for s in state.stale))}"
+        if existing.error:
+            return f"engines ignore the file: {existing.error}"
         return "the spec differs from what these options give on this host"
     if existing.mode != MODE:
         return f"engines of other users cannot rely on a file of mode {existing.mode:04o}"

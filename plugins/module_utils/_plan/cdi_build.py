@@ -20,6 +20,7 @@ from .cdi_modes import GATED_NODES, make_gated, make_imex, make_management, make
 from .cdi_nvml import make_nvml, name_of
 from .cdi_parts import Device, Document, Refused
 from .cdi_rules import is_device_name, minimum_version
+from .cdi_schema import schema_error
 from .cdi_wish import STRATEGIES, CdiWish
 from .model import Finding
 
@@ -101,6 +102,9 @@ def _check_devices(spec: Document, mode: str) -> None:
         raise Refused(say.device_name(wrong[0]))
     if not names or any(not d["containerEdits"] for d in spec["devices"]):
         raise Refused(say.nothing_found(mode))
+    refusal = schema_error(spec)
+    if refusal:
+        raise Refused(say.invalid(refusal))
 
 
 def _remarks(wish: CdiWish, host: CdiHost, spec: Document) -> tuple[Finding, ...]:
@@ -109,6 +113,10 @@ def _remarks(wish: CdiWish, host: CdiHost, spec: Document) -> tuple[Finding, ...
     missing = [f"/dev/nvidia{g.minor}" for g in host.gpus if f"/dev/nvidia{g.minor}" not in host.nodes]
     found = [say.node_missing(path) for path in missing] if host.mode == "nvml" else []
     found += [say.gpu_lost(sentence) for sentence in host.lost]
+    listed = {n["path"] for e in everything for n in e.get("deviceNodes", [])}
+    known = [host.nodes[p] for p in sorted(listed & set(host.nodes) & set(host.majors))]
+    old = [n for n in known if n.major != host.majors[n.path]]
+    found += [say.node_outdated(n.host_path, n.major, host.majors[n.path]) for n in old]
     return tuple(found + ([say.hook_missing(host.hook_path)] if has_hooks and not host.hook_found else []))
 
 

@@ -119,6 +119,19 @@ def node_missing(path: str) -> Finding:
     )
 
 
+def node_outdated(path: str, major: int, kernel: int) -> Finding:
+    """A node of before the module was loaded again: it opens nothing, in containers neither."""
+    return Finding(
+        id="GPU-CDI-117",
+        severity="warning",
+        summary=f"{path} has a major number that the kernel has given up, so containers cannot open it",
+        wanted=f"{path} of major {kernel} (/proc/devices)",
+        found=f"{path} of major {major}",
+        remedy=f"rm {path}, then gpu.fleet.driver_modules (or: nvidia-modprobe -u -c 0), then run this again",
+        source="https://github.com/NVIDIA/NemoClaw/issues/4733",
+    )
+
+
 def gpu_lost(sentence: str) -> Finding:
     """NVML counts a GPU that it cannot open; the spec is made for the others."""
     return Finding(
@@ -181,6 +194,19 @@ def device_name(name: str) -> Finding:
         found=name,
         remedy="choose other device_name_strategies",
         source="https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md",
+    )
+
+
+def invalid(wrong: str) -> Finding:
+    """Engines would ignore the file, and say so in their logs only."""
+    return Finding(
+        id="GPU-CDI-116",
+        severity="error",
+        summary=f"the spec would be one that engines refuse: {wrong}",
+        wanted="a document that fits the schema (CDI specification 1.1.0)",
+        found=wrong,
+        remedy="set the option that this part comes from (hook_path, driver_root, dev_root) to an absolute path",
+        source="https://github.com/cncf-tags/container-device-interface/blob/main/schema/defs.json",
     )
 
 

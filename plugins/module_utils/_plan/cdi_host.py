@@ -137,7 +137,8 @@ class CdiHost:
     ``creatable``: capability nodes that are missing and can be made, by container path.
     ``nodes``: container path -> device node. ``drm``: PCI address -> names below its drm directory. ``by_path``:
     link path -> link text. ``mig_minors``: lines of /proc/driver/nvidia-caps/mig-minors, None where the file is
-    absent. ``nvml_error``: why NVML could not be asked, None where it answered or was not needed.
+    absent. ``majors``: container path -> major that the kernel gives such nodes. ``nvml_error``: why NVML could not
+    be asked, None where it answered or was not needed.
     """
 
     mode: str
@@ -151,6 +152,7 @@ class CdiHost:
     drm: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     by_path: Mapping[str, str] = field(default_factory=dict)
     mig_minors: Mapping[str, int] | None = None
+    majors: Mapping[str, int] = field(default_factory=dict)
     hook_path: str = ""
     hook_found: bool = True
     storage_mounts: tuple[File, ...] = ()

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._catalog.cdi_readers import READERS
+
 VERSIONS = ("0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "1.0.0", "1.1.0")
 
 VENDOR_OR_CLASS = re.compile(r"[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9])?", re.ASCII)
@@ -44,6 +46,13 @@ def minimum_version(spec: Document) -> str:
 def is_below(version: str, other: str) -> bool:
     """Whether one known version is lower than another."""
     return VERSIONS.index(version.lstrip("v")) < VERSIONS.index(other.lstrip("v"))
+
+
+def newest_readable(engine: str, version: str | None) -> str | None:
+    """The newest CDI version that the engine of this version reads; None where that is unknown."""
+    numbers = tuple(int(n) for n in re.findall(r"\d+", (version or "").partition("-")[0])[:3])
+    rows = [r for r in READERS if r.engine == engine and numbers and r.since <= numbers]
+    return rows[-1].newest if rows else None
 
 
 def _all_edits(spec: Document) -> Iterable[Document]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .cdi_host import Gpu
@@ -50,6 +50,8 @@ class SpecFacts:
     ``nodes``: host path -> (major, minor), None where there is no such node. ``missing_files``: sources of mounts
     that are gone. ``missing_hooks``: programs of hooks that are gone. ``driver_version``: of the loaded driver,
     None where none is loaded. ``gpus``: as NVML lists them, None where it was not asked or did not answer.
+    ``majors``: host path -> major that the kernel gives such nodes (/proc/devices). ``readers``: engine -> newest CDI
+    version that it reads.
     """
 
     driver_version: str | None = None
@@ -57,6 +59,8 @@ class SpecFacts:
     missing_files: tuple[str, ...] = ()
     missing_hooks: tuple[str, ...] = ()
     gpus: tuple[Gpu, ...] | None = None
+    majors: Mapping[str, int] = field(default_factory=dict)
+    readers: Mapping[str, str] = field(default_factory=dict)
 
 
 def stale_because(spec: Document, facts: SpecFacts) -> tuple[Stale, ...]:
@@ -67,7 +71,7 @@ def stale_because(spec: Document, facts: SpecFacts) -> tuple[Stale, ...]:
         *_gpus(spec, facts),
         *(Stale("hook_missing", f"executable {path}", "no such program on the host") for path in facts.missing_hooks),
         *(Stale("library_missing", f"{path} on the host", "no such file") for path in facts.missing_files),
-        *_spec_version(spec),
+        *_spec_version(spec, facts.readers),
     )
 
 
@@ -104,11 +108,15 @@ def _nodes(spec: Document, facts: SpecFacts) -> Iterator[Stale]:
     for node in {n.get("hostPath") or n["path"]: n for n in rows}.values():
         path = node.get("hostPath") or node["path"]
         there = facts.nodes.get(path)
+        kernel = facts.majors.get(path)
         if there is None:
             missing.append(Stale("device_missing", f"{path} on the host", "no such character device"))
         elif "major" in node and (node["major"], node.get("minor", 0)) != there:
             said = f"{path} {node['major']}:{node.get('minor', 0)} (in the spec)"
             majors.append(Stale("device_major", f"{path} {there[0]}:{there[1]} (on the host)", said))
+        elif kernel is not None and node.get("major", there[0]) != kernel:
+            said = f"{path} of major {there[0]} (in the spec and in /dev)"
+            majors.append(Stale("device_major", f"{path} of major {kernel} (/proc/devices)", said))
     yield from majors
     yield from missing
 
@@ -150,12 +158,17 @@ def _names_of_mig(gpu: Gpu, index: int, uuid: str) -> set[str]:
     return {uuid, f"{gpu.index}:{index}", f"mig{gpu.index}:{index}"}
 
 
-def _spec_version(spec: Document) -> Iterator[Stale]:
+def _spec_version(spec: Document, readers: Mapping[str, str]) -> Iterator[Stale]:
     version, needed = str(spec.get("cdiVersion", "")), minimum_version(spec)
     if not is_known_version(version):
         yield Stale("spec_version", f"{needed} (what the content needs)", f"{version or 'none'} (in the spec)")
     elif is_below(version, needed):
         yield Stale("spec_version", f"{needed} or later (what the content needs)", f"{version} (in the spec)")
+    else:
+        for engine, newest in readers.items():
+            if is_below(newest, version):
+                wanted = f"{newest} or lower (the newest that this {engine} reads)"
+                yield Stale("spec_version", wanted, f"{version} (in the spec)")
 
 
 def _list(names: Iterable[str]) -> str:

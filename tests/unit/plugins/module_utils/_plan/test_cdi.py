@@ -20,6 +20,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi import (
     plan_removal,
     wanted_specs,
 )
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_foreign import ForeignSpec
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_host import (
     CapabilityNode,
     CdiHost,
@@ -151,3 +152,29 @@ def test_a_part_without_gpus_goes():
     steps = [(s.action, s.target) for s in plan_cdi(COHERENT, kept, at_boot=False).steps]
     assert steps == [(WRITE, WISH.path), (WRITE, "/var/run/cdi/nvidia.noncoherent.yaml"), (REMOVE, path)]
     assert [s.target for s in plan_removal(COHERENT, kept).steps] == [path]
+
+
+def test_specs_of_others_are_told_and_stop_nothing():
+    foreign = (ForeignSpec("/etc/cdi/nvidia.yaml", ("0", "9"), 0),)
+    plan = plan_cdi(WISH, CdiState(HOST, ExistingSpec(SPEC), foreign=foreign, rank=1), at_boot=False)
+    assert ([f.id for f in plan.findings], plan.steps) == (["GPU-CDI-113"], ())
+    left = plan_removal(WISH, CdiState(None, ExistingSpec(SPEC), foreign=foreign))
+    assert ([f.id for f in left.findings], [s.action for s in left.steps]) == (["GPU-CDI-113"], [REMOVE])
+
+
+def test_a_file_that_engines_ignore_is_the_reason():
+    state = CdiState(HOST, ExistingSpec({**SPEC, "extra": 1}, error="it has the unknown key extra"))
+    (step,) = plan_cdi(WISH, state, at_boot=False).steps
+    assert step.reason == "engines ignore the file: it has the unknown key extra"
+
+
+def test_a_spec_that_engines_would_refuse_is_not_written():
+    plan = plan_cdi(WISH, CdiState(CdiHost(**{**vars(HOST), "hook_path": "hooks/x"}), None), at_boot=False)
+    assert [f.id for f in plan.findings] == ["GPU-CDI-116"]
+    assert plan.steps == ()
+
+
+def test_a_node_whose_major_the_kernel_gave_up_is_told():
+    host = CdiHost(**{**vars(HOST), "majors": {"/dev/nvidia0": 511}})
+    (finding,) = plan_cdi(WISH, CdiState(host, None), at_boot=False).findings
+    assert (finding.id, finding.wanted) == ("GPU-CDI-117", "/dev/nvidia0 of major 511 (/proc/devices)")

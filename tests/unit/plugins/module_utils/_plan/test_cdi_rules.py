@@ -13,6 +13,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_rules import (
     is_known_version,
     is_vendor_or_class,
     minimum_version,
+    newest_readable,
 )
 
 
@@ -63,3 +64,20 @@ def test_versions_are_known_and_ordered():
     assert not is_known_version("0.9.0")
     assert is_below("0.7.0", "1.0.0")
     assert not is_below("1.0.0", "0.8.0")
+
+
+READERS = {
+    ("containerd", "1.6.20"): None,
+    ("containerd", "1.7.2"): "0.5.0",
+    ("containerd", "1.7.28"): "0.6.0",
+    ("containerd", "2.2.0-rc.1"): "0.8.0",
+    ("docker", "26.1.5+dfsg1"): "0.6.0",
+    ("docker", "29.2.0"): "1.0.0",
+    ("podman", "5.4.2"): None,
+    ("docker", None): None,
+}
+
+
+@pytest.mark.parametrize(("engine", "version"), READERS)
+def test_newest_version_that_an_engine_reads(engine, version):
+    assert newest_readable(engine, version) == READERS[engine, version]

@@ -62,6 +62,10 @@ CASES = {
     "the hook is gone": (spec(), facts(missing_hooks=("/usr/bin/nvidia-cdi-hook",)), ["hook_missing"]),
     "a library is gone": (spec(), facts(missing_files=(LIBRARY,)), ["library_missing"]),
     "version too low": (spec(version="0.3.0"), facts(), ["spec_version"]),
+    "the kernel gave up the major": (spec(), facts(majors={"/dev/nvidia0": 196}), ["device_major"]),
+    "the kernel has the major": (spec(), facts(majors={"/dev/nvidia0": 195}), []),
+    "newer than the engine reads": (spec(version="0.8.0"), facts(readers={"containerd": "0.6.0"}), ["spec_version"]),
+    "as new as the engine reads": (spec(version="0.6.0"), facts(readers={"containerd": "0.6.0"}), []),
     "version unknown": (spec(version="9.9.9"), facts(), ["spec_version"]),
     "everything": (
         spec(version="0.3.0", nodes=(node(0, 1), node(1))),
