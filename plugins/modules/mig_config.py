@@ -25,8 +25,11 @@ options:
       - V(absent) brings back the modes and instances from before the first run with O(at_boot=true), and removes the
         saved wish.
         The other options of the layout are ignored then.
+      - V(restored) brings back what was there before the last change, from C(/var/lib/gpu-fleet/mig/checkpoint.json),
+        for example after a run that failed half-way. A change that is run again after a failure does not replace that
+        file. The other options of the layout are ignored then.
     type: str
-    choices: [present, absent]
+    choices: [present, absent, restored]
     default: present
   config:
     description: Layouts, as a mig-parted config file holds them.
@@ -57,11 +60,26 @@ options:
   gpu_clients:
     description:
       - systemd units that hold GPUs. Those that are active are stopped before a change that disrupts, in this order,
-        and started again
-        afterwards, whatever happens.
+        and started again afterwards, whatever happens. Units that a killed run left stopped are started by the next.
+      - C(display-manager.service), C(nv_peer_mem.service), C(nvidia-fabricmanager.service) and
+        C(nvidia-persistenced.service) are stopped only where a GPU is reset, or where one of their processes uses an
+        instance.
+      - The default is the list of the GPU Operator and what keeps a GPU from a reset.
     type: list
     elements: str
-    default: []
+    default:
+      - display-manager.service
+      - nvsm.service
+      - nvsm-mqtt.service
+      - nvsm-core.service
+      - nvsm-api-gateway.service
+      - nvsm-notifier.service
+      - dcgm-exporter.service
+      - nvidia-dcgm.service
+      - dcgm.service
+      - nv_peer_mem.service
+      - nvidia-fabricmanager.service
+      - nvidia-persistenced.service
   at_boot:
     description:
       - Whether the layout is saved in C(/var/lib/gpu-fleet/mig/wish.yaml), so that C(gpu-fleet-mig.service) brings it
@@ -110,6 +128,10 @@ EXAMPLES = r"""
               3g.40gb: 2
     gpu_clients:
       - nvidia-dcgm.service
+
+- name: Go back after a run that failed half-way
+  gpu.fleet.mig_config:
+    state: restored
 
 - name: Switch MIG off
   gpu.fleet.mig_config:
@@ -186,10 +208,27 @@ error_kind:
     - One of C(invalid_config), C(unknown_config), C(unknown_profile), C(infeasible_layout), C(not_mig_capable),
       C(in_use),
       C(mode_change_blocked), C(reset_required), C(nvml_error), C(gpu_lost), C(driver_not_loaded), C(permission),
-      C(device_not_found).
+      C(device_not_found), and C(unit_failed) where a unit of O(gpu_clients) did not stop or did not start again.
   type: str
   returned: on failure
   sample: in_use
+done:
+  description: The steps about GPUs that were carried out before a failure.
+  type: list
+  elements: dict
+  returned: on a failure during the change
+  sample: []
+not_done:
+  description: The steps about GPUs that were planned and not carried out.
+  type: list
+  elements: dict
+  returned: on a failure during the change
+  sample: []
+checkpoint:
+  description: The GPUs as they were before this run, for O(checkpoint).
+  type: dict
+  returned: on a failure during the change
+  sample: {version: v1, gpus: []}
 """
 
 from typing import Any
@@ -201,23 +240,25 @@ from ..module_utils._act.mig_host import MigHost, Report
 from ..module_utils._act.mig_state import MigStateError
 from ..module_utils._act.ownership import OwnershipError
 from ..module_utils._ansible import alone, runner
+from ..module_utils._catalog.gpu_clients import DEFAULT_CLIENTS
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.mig_file import HelperNeeded, read_config_file
 from ..module_utils._observe.nvml import HelperMissing, NvmlFailure
+from ..module_utils._plan.mig_clients import unit_names
 from ..module_utils._plan.mig_config_file import ConfigError
 from ..module_utils._plan.mig_findings import config_finding, mig_finding
 from ..module_utils._plan.mig_wish import MigWish
 from ..module_utils._plan.model import Finding, Plan
 
 ARGUMENTS: dict[str, Any] = {
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "state": {"type": "str", "choices": ["present", "absent", "restored"], "default": "present"},
     "config": {"type": "dict"},
     "config_file": {"type": "path"},
     "selected_config": {"type": "str"},
     "checkpoint": {"type": "dict"},
     "mode_only": {"type": "bool", "default": False},
     "skip_reset": {"type": "bool", "default": False},
-    "gpu_clients": {"type": "list", "elements": "str", "default": []},
+    "gpu_clients": {"type": "list", "elements": "str", "default": list(DEFAULT_CLIENTS)},
     "at_boot": {"type": "bool", "default": False},
     "host_root": {"type": "path", "default": "/"},
 }
@@ -235,7 +276,7 @@ def make_wish(options: dict[str, Any], host: HostRoot) -> MigWish:
         mode_only=options["mode_only"],
         skip_reset=options["skip_reset"],
         checkpoint=options["checkpoint"],
-        gpu_clients=tuple(options["gpu_clients"]),
+        gpu_clients=unit_names(options["gpu_clients"]),
     )
     wish.check()
     return wish
@@ -245,10 +286,12 @@ def bring_about(module: AnsibleModule) -> Report:
     """The wanted state on this host."""
     options, host = module.params, HostRoot(module.params["host_root"])
     wish = make_wish(options, host) if options["state"] == "present" else None
-    mig = MigHost(host, runner(module))
-    if wish is None:
-        return mig.absent(tuple(options["gpu_clients"]), check=module.check_mode)
-    return mig.present(wish, at_boot=options["at_boot"], check=module.check_mode)
+    mig, units = MigHost(host, runner(module)), unit_names(options["gpu_clients"])
+    if wish is not None:
+        return mig.present(wish, at_boot=options["at_boot"], check=module.check_mode)
+    if options["state"] == "restored":
+        return mig.restored(units, at_boot=options["at_boot"], check=module.check_mode)
+    return mig.absent(units, check=module.check_mode)
 
 
 def finish(module: AnsibleModule, report: Report) -> None:

@@ -160,6 +160,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.mig import read_mig, read_mig_offline
 from ..module_utils._observe.mig_file import HelperNeeded, read_config_file
+from ..module_utils._observe.mig_users import with_commands
 from ..module_utils._observe.nvml import HelperMissing, NvmlFailure, open_nvml
 from ..module_utils._plan.mig import Decision
 from ..module_utils._plan.mig_capacity import profile_rows
@@ -195,7 +196,7 @@ def observe(host: HostRoot) -> tuple[MigGpu, ...]:
     """What NVML says, or without a driver what PCI and the catalog say. Raises NvmlFailure, HelperMissing."""
     try:
         with open_nvml() as nvml:
-            return read_mig(nvml)
+            return with_commands(host, read_mig(nvml))
     except NvmlFailure as failure:
         if failure.kind != "driver_not_loaded":
             raise

@@ -5,46 +5,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from types import TracebackType
 
 from .._observe.command import Run
 from .mig_state import MigState
 
+RUNNING = ("active", "activating", "reloading")
+
 
 class ClientError(Exception):
-    """systemd refused to stop or start a unit; the message is its own."""
+    """systemd refused to stop a unit; the message is its own."""
 
 
-@contextmanager
-def clients_stopped(run: Run, units: Sequence[str], state: MigState) -> Iterator[None]:
-    """The active ones among ``units`` are stopped inside the block, in order, and started after it in reverse order.
+def active_units(run: Run, units: Sequence[str]) -> tuple[str, ...]:
+    """The running ones among ``units``, in their order; none where there is no systemd."""
+    if not units:
+        return ()
+    _status, out, _err = run(["systemctl", "is-active", *units])
+    return tuple(unit for unit, state in zip(units, out.split()) if state in RUNNING)
 
-    Units that an earlier, killed run left stopped are started too. Raises ClientError.
+
+class ClientsStopped:
+    """A context in which ``units`` are stopped: in order before it, started after it in reverse order.
+
+    Units that an earlier, killed run left stopped are started too. ``trouble`` says after the context which did not
+    start; they stay on record, so that the next run tries again. Entering raises ClientError.
     """
-    active = [u for u in units if _systemctl(run, "is-active", "--quiet", u)[0] == 0]
-    stopped = [*active, *(u for u in state.stopped() if u not in active)]
-    state.save_stopped(stopped)
-    try:
-        for unit in active:
-            _expect(run, "stop", unit)
-        yield
-    finally:
-        start_again(run, stopped, state)
+
+    def __init__(self, run: Run, units: Sequence[str], state: MigState) -> None:
+        self._run = run
+        self._units = list(units)
+        self._state = state
+        self.trouble = ""
+
+    def __enter__(self) -> ClientsStopped:
+        left = [u for u in self._state.stopped() if u not in self._units]
+        self._state.save_stopped([*self._units, *left])
+        try:
+            for unit in self._units:
+                self._stop(unit)
+        except ClientError:
+            self.trouble = start_again(self._run, self._state)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.trouble = start_again(self._run, self._state)
+
+    def _stop(self, unit: str) -> None:
+        status, _out, err = self._run(["systemctl", "stop", unit])
+        if status:
+            raise ClientError(f"systemctl stop {unit} ended with {status}: {err.strip()}")
 
 
-def start_again(run: Run, units: Sequence[str], state: MigState) -> None:
-    """Starts ``units`` in reverse order and forgets them. Raises ClientError for the first that does not come back."""
-    for unit in reversed(units):
-        _expect(run, "start", unit)
-    state.save_stopped([])
-
-
-def _expect(run: Run, verb: str, unit: str) -> None:
-    status, _out, err = _systemctl(run, verb, unit)
-    if status:
-        raise ClientError(f"systemctl {verb} {unit} ended with {status}: {err.strip()}")
-
-
-def _systemctl(run: Run, *args: str) -> tuple[int, str, str]:
-    return run(["systemctl", *args])
+def start_again(run: Run, state: MigState) -> str:
+    """Starts every unit on record in reverse order and forgets those that started; empty, or why others did not."""
+    refused: dict[str, str] = {}
+    for unit in reversed(state.stopped()):
+        status, _out, err = run(["systemctl", "start", unit])
+        if status:
+            refused[unit] = f"systemctl start {unit} ended with {status}: {err.strip()}"
+    state.save_stopped([unit for unit in state.stopped() if unit in refused])
+    return "; ".join(refused.values())

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from .._observe.command import Run
@@ -14,6 +14,7 @@ from .._observe.files import HostRoot
 from .._observe.mig import read_mig_offline
 from .._observe.nvml import NvmlFailure
 from .._plan.mig import Decision
+from .._plan.mig_config_file import ConfigError
 from .._plan.mig_documents import result_rows, source_of
 from .._plan.mig_findings import mig_finding
 from .._plan.mig_layout import MigGpu
@@ -35,8 +36,16 @@ class Report:
     def result(self) -> dict[str, Any]:
         """The module's return values; the error, if any, is the outcome's."""
         outcome = self.outcome
-        plan = Plan(self.kept + outcome.decision.plan.steps, outcome.decision.findings)
+        plan = Plan(self.kept + outcome.plan.steps, outcome.plan.findings)
+        account: dict[str, Any] = {}
+        if outcome.error is not None and outcome.before is not None:
+            account = {
+                "done": [asdict(s) for s in outcome.done],
+                "not_done": [asdict(s) for s in outcome.undone],
+                "checkpoint": outcome.before,
+            }
         return {
+            **account,
             "changed": outcome.changed or bool(self.kept),
             "diff": plan.diff(),
             **plan.result(),
@@ -54,14 +63,24 @@ class MigHost:
         self._keeper = MigKeeper(host.where(STATE_DIRECTORY))
         self._mig = MigRun(host, run, self._keeper.state)
 
-    def present(self, wish: MigWish, *, at_boot: bool, check: bool) -> Report:
+    def restored(self, gpu_clients: tuple[str, ...], *, at_boot: bool, check: bool) -> Report:
+        """Brings back what was there before the last change. Raises ConfigError where there was none."""
+        document = self._keeper.state.checkpoint()
+        if document is None:
+            path = self._keeper.state.checkpoint_path
+            message = f"state is restored, but {path} is not there, so nothing was changed here yet; set a layout"
+            raise ConfigError("unknown_config", message, wanted="a checkpoint", found=f"no {path}")
+        wish = MigWish(checkpoint=document, gpu_clients=gpu_clients)
+        return self.present(wish, at_boot=at_boot, check=check, goes_back=True)
+
+    def present(self, wish: MigWish, *, at_boot: bool, check: bool, goes_back: bool = False) -> Report:
         """Brings the GPUs to ``wish``; with ``at_boot`` the wish is saved before the first change."""
         kept = self._keeper.steps(wish) if at_boot else ()
 
         def keep(gpus: Sequence[MigGpu]) -> None:
             self._keeper.keep(wish, gpus)
 
-        outcome = self._bring(wish, check=check, before=keep if at_boot else None)
+        outcome = self._bring(wish, check=check, before=keep if at_boot else None, goes_back=goes_back)
         if outcome.error is not None:
             return Report(wish, outcome)
         if kept and not check:
@@ -89,10 +108,10 @@ class MigHost:
         outcome = self._mig.bring(wish, check=check)
         return Report(wish, outcome, nothing.kept if outcome.error is None else ())
 
-    def _bring(self, wish: MigWish, *, check: bool, before: Any) -> Outcome:
+    def _bring(self, wish: MigWish, *, check: bool, before: Any, goes_back: bool) -> Outcome:
         """Without a driver a check is answered from PCI and the catalog."""
         try:
-            return self._mig.bring(wish, check=check, before=before)
+            return self._mig.bring(wish, check=check, before=before, goes_back=goes_back)
         except NvmlFailure as failure:
             gpus = read_mig_offline(self._host)
             if not check or failure.kind != "driver_not_loaded" or not gpus:

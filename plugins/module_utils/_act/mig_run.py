@@ -8,34 +8,61 @@ Used by module mig_config and by the boot unit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .._observe.command import Run
 from .._observe.files import HostRoot
-from .._observe.mig import pids_of_units, read_mig
+from .._observe.mig import read_mig
+from .._observe.mig_users import holders_text, pids_by_unit, with_commands
 from .._observe.nvml import NvmlFailure, open_nvml
 from .._plan.mig import Decision, Operation
+from .._plan.mig_clients import start_steps, stop_steps, units_in_the_way
 from .._plan.mig_documents import checkpoint
 from .._plan.mig_layout import MigGpu
 from .._plan.mig_wish import MigWish
+from .._plan.model import Plan, Step
 from .mig import MigFailure, change_layout, change_mode
-from .mig_clients import ClientError, clients_stopped, start_again
+from .mig_clients import ClientError, ClientsStopped, active_units, start_again
 from .mig_state import MigState
 
 # Modes on, instances gone, modes off, instances made: more rounds than that mean that nothing has an effect.
 MOST_ROUNDS = 4
+SHOWN_STEPS = 12
+
+# Failures that somebody's open file explains.
+HELD = ("in_use", "mode_change_blocked")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """``decision`` is the first plan, ``gpus`` the last observation, ``error`` (kind, message) or None."""
+    """``decision`` is the first plan, ``gpus`` the last observation, ``error`` (kind, message) or None.
+
+    ``units`` are stopped before the change and started after it. ``done`` are the steps that were carried out, and
+    ``before`` is the checkpoint of the GPUs before them.
+    """
 
     decision: Decision
     gpus: tuple[MigGpu, ...]
     changed: bool = False
     error: tuple[str, str] | None = None
     reboot_required: bool = False
+    units: tuple[str, ...] = ()
+    done: tuple[Step, ...] = ()
+    before: Mapping[str, Any] | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """Everything that is, or would be, done, in order."""
+        layout = self.decision.plan
+        return Plan(stop_steps(self.units) + layout.steps + start_steps(self.units), layout.findings)
+
+    @property
+    def undone(self) -> tuple[Step, ...]:
+        """The steps about GPUs that were planned and not carried out."""
+        return tuple(s for s in self.decision.plan.steps if s not in self.done)
 
 
 @dataclass(frozen=True)
@@ -50,85 +77,143 @@ class MigRun:
     def observe(self) -> tuple[MigGpu, ...]:
         """Raises NvmlFailure."""
         with open_nvml() as nvml:
-            return read_mig(nvml)
+            return with_commands(self.host, read_mig(nvml))
 
     def bring(
-        self, wish: MigWish, *, check: bool = False, before: Callable[[Sequence[MigGpu]], None] | None = None
+        self,
+        wish: MigWish,
+        *,
+        check: bool = False,
+        before: Callable[[Sequence[MigGpu]], None] | None = None,
+        goes_back: bool = False,
     ) -> Outcome:
         """The GPUs at ``wish``; with ``check`` only the plan. ``before`` gets the GPUs before the first change.
 
-        Raises NvmlFailure where NVML does not open at all; what fails later is the outcome's ``error``.
+        ``goes_back``: the wish is the saved checkpoint, which then stays. Raises NvmlFailure where NVML does not open
+        at all; what fails later is the outcome's ``error``.
         """
         gpus = self.observe()
-        decision = wish.decide(gpus, pids_of_units(self.host, wish.gpu_clients))
+        pids = pids_by_unit(self.host, wish.gpu_clients)
+        decision = wish.decide(gpus, {p for unit in pids.values() for p in unit})
         first = Outcome(decision, gpus, bool(decision.operations), reboot_required=decision.reboot_required)
         if decision.error_kind:
             return replace(first, changed=False, error=(decision.error_kind, decision.plan.message()))
+        units = active_units(self.run, units_in_the_way(wish.gpu_clients, decision, gpus, pids))
+        first = replace(first, units=units, before=checkpoint(gpus))
         if check:
             return first
         if not decision.operations:
             return self._recover(first)
         if before is not None:
             before(gpus)
-        self.state.save_checkpoint(checkpoint(gpus))
+        if not goes_back:
+            self.state.save_checkpoint(checkpoint(gpus))
         return self._change(wish, first)
 
     def _recover(self, first: Outcome) -> Outcome:
         """Nothing to change, but a run that was killed may have left units stopped."""
         left = self.state.stopped()
-        start_again(self.run, left, self.state)
-        return replace(first, changed=bool(left))
+        trouble = start_again(self.run, self.state) if left else ""
+        self.state.finish_checkpoint()
+        return replace(first, changed=bool(left), error=("unit_failed", trouble) if trouble else None)
 
     def _change(self, wish: MigWish, first: Outcome) -> Outcome:
-        units = wish.gpu_clients if first.decision.plan.disrupts != "nothing" else ()
+        clients, done = ClientsStopped(self.run, first.units, self.state), _Journal(self.say)
         try:
-            with clients_stopped(self.run, units, self.state):
-                last = self._rounds(wish, first.decision)
+            with clients:
+                last = self._rounds(wish, first.decision, done)
         except MigFailure as failure:
-            return replace(
-                first, gpus=self.observe(), error=(failure.kind, str(failure)), reboot_required=failure.reboot
-            )
+            found = self._failed(first, done, failure.kind, str(failure), reboot=failure.reboot)
         except NvmlFailure as failure:
-            return replace(first, error=(failure.kind, str(failure)))
+            found = self._failed(first, done, failure.kind, str(failure))
         except ClientError as error:
-            return replace(first, gpus=self.observe(), error=("in_use", str(error)))
-        return self._proved(first, last)
+            found = self._failed(first, done, "unit_failed", str(error))
+        else:
+            found = self._proved(replace(first, done=tuple(done.steps)), last)
+        return _with_trouble(found, clients.trouble)
 
-    def _rounds(self, wish: MigWish, decision: Decision) -> tuple[Decision, tuple[MigGpu, ...]]:
+    def _rounds(self, wish: MigWish, decision: Decision, done: _Journal) -> tuple[Decision, tuple[MigGpu, ...]]:
         """Does batch after batch, reading the GPUs anew in between; the last plan and what it was made of."""
         gpus: tuple[MigGpu, ...] = ()
         for _round in range(MOST_ROUNDS):
-            self._perform(decision.first_batch, skip_reset=wish.skip_reset)
+            self._perform(decision.first_batch, done, skip_reset=wish.skip_reset)
             gpus = self.observe()
             decision = wish.decide(gpus)
             if decision.error_kind or not decision.operations:
                 break
         return decision, gpus
 
-    def _perform(self, operations: Sequence[Operation], *, skip_reset: bool) -> None:
+    def _perform(self, operations: Sequence[Operation], done: _Journal, *, skip_reset: bool) -> None:
         """Layout operations share one NVML session; modes have none open, because a reset wants no client."""
         rest = list(operations)
         while rest:
             if rest[0].changes_mode:
-                self._tell(rest[0])
-                change_mode(rest.pop(0), self.run, skip_reset=skip_reset)
+                with done.noted(rest[0]):
+                    change_mode(rest.pop(0), self.run, skip_reset=skip_reset)
                 continue
             with open_nvml() as nvml:
                 while rest and not rest[0].changes_mode:
-                    self._tell(rest[0])
-                    change_layout(nvml, rest.pop(0))
+                    with done.noted(rest[0]):
+                        change_layout(nvml, rest.pop(0))
 
-    def _tell(self, operation: Operation) -> None:
-        step = operation.step
-        self.say(f"{step.action} {step.target}: {step.before} -> {step.after}")
+    def _failed(self, first: Outcome, done: _Journal, kind: str, text: str, *, reboot: bool = False) -> Outcome:
+        """What a failure leaves: the GPUs as they are now, and a message with what was done and the way back."""
+        holders = holders_text(self.host) if kind in HELD else ""
+        text += f"; GPU files are open in {holders}" if holders else ""
+        try:
+            gpus = self.observe()
+        except NvmlFailure as failure:
+            gpus, text = first.gpus, f"{text}; the GPUs cannot be read any more: {failure}"
+        found = replace(first, gpus=gpus, done=tuple(done.steps), changed=bool(done.steps), reboot_required=reboot)
+        return replace(found, error=(kind, f"{text}. {_account(found, self.state.checkpoint_path)}"))
 
-    def _proved(self, first: Outcome, last: tuple[Decision, tuple[MigGpu, ...]]) -> Outcome:
+    def _proved(self, found: Outcome, last: tuple[Decision, tuple[MigGpu, ...]]) -> Outcome:
         decision, gpus = last
-        done = replace(first, gpus=gpus, reboot_required=decision.reboot_required)
+        found = replace(found, gpus=gpus, reboot_required=decision.reboot_required)
+        account = _account(found, self.state.checkpoint_path)
         if decision.error_kind:
-            return replace(done, error=(decision.error_kind, decision.plan.message()))
+            return replace(found, error=(decision.error_kind, f"{decision.plan.message()}. {account}"))
         if decision.operations:
             step = decision.operations[0].step
             text = f"every step was carried out, but {step.action} {step.target} is still needed (found: {step.before})"
-            return replace(done, error=("nvml_error", text))
-        return done
+            return replace(found, error=("nvml_error", f"{text}. {account}"))
+        self.state.finish_checkpoint()
+        return found
+
+
+class _Journal:
+    """The steps that were carried out, each told before it begins."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self.steps: list[Step] = []
+
+    @contextmanager
+    def noted(self, operation: Operation) -> Iterator[None]:
+        """Around one operation; one that fails is not noted."""
+        step = operation.step
+        self._say(f"{step.action} {step.target}: {step.before} -> {step.after}")
+        yield
+        self.steps.append(step)
+
+
+def _account(outcome: Outcome, path: str) -> str:
+    """What a failed change did and did not do, and the way back."""
+    if not outcome.done:
+        return "Nothing was changed"
+    left = f"not done: {_listed(outcome.undone)}; " if outcome.undone else ""
+    way = f"run gpu.fleet.mig_config with state: restored to go back to what was there before ({path})"
+    return f"Done: {_listed(outcome.done)}; {left}{way}"
+
+
+def _listed(steps: Sequence[Step]) -> str:
+    more = f" and {len(steps) - SHOWN_STEPS} more" if len(steps) > SHOWN_STEPS else ""
+    return ", ".join(f"{s.action} {s.target}" for s in steps[:SHOWN_STEPS]) + more
+
+
+def _with_trouble(outcome: Outcome, trouble: str) -> Outcome:
+    """Units that do not start again are an error of their own, and are told beside any other."""
+    if not trouble:
+        return outcome
+    kind, text = outcome.error or ("unit_failed", "the layout was changed, but not every unit started again")
+    return replace(outcome, error=(kind, f"{text}; {trouble}"))

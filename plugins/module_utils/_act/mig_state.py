@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from .files import remove_file, write_atomically
 from .ownership import STATE_DIRECTORY
+
+# In the checkpoint: whether the change after it came to its end.
+FINISHED = "finished"
 
 
 class MigStateError(Exception):
@@ -42,9 +46,23 @@ class MigState:
         """Whether there was one."""
         return remove_file(self.wish_path)
 
-    def save_checkpoint(self, document: Any) -> None:
-        """The state before a change, as mig_info's ``checkpoint``."""
-        self._write(self.checkpoint_path, document)
+    def checkpoint(self) -> Any:
+        """The state before the last change, as mig_info's ``checkpoint``."""
+        return self._read(self.checkpoint_path)
+
+    def save_checkpoint(self, document: Mapping[str, Any]) -> None:
+        """Call it before a change. What an unfinished change of the same GPUs has left is not what was there before
+        it, so then the older state stays.
+        """
+        older = self.checkpoint()
+        if older is None or older.get(FINISHED, True) or _uuids(older) != _uuids(document):
+            self._write(self.checkpoint_path, {**document, FINISHED: False})
+
+    def finish_checkpoint(self) -> None:
+        """Call it when a change, or all that an earlier run left of one, is done."""
+        document = self.checkpoint()
+        if document is not None and not document.get(FINISHED, True):
+            self._write(self.checkpoint_path, {**document, FINISHED: True})
 
     def forget_checkpoint(self) -> None:
         """Where there is none, nothing happens."""
@@ -74,3 +92,8 @@ class MigState:
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
         os.chmod(self.directory, 0o700)
         write_atomically(path, (json.dumps(document, indent=1, sort_keys=True) + "\n").encode(), mode=0o600)
+
+
+def _uuids(document: Mapping[str, Any]) -> set[str]:
+    """The GPUs that a checkpoint is about."""
+    return {row["uuid"] for row in document.get("gpus", ())}

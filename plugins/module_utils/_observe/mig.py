@@ -239,15 +239,3 @@ def _processes(nvml: Nvml, device: Any, *, outside_mig: bool = False) -> tuple[i
             if not outside_mig or process.gpuInstanceId == NO_INSTANCE:
                 found.add(process.pid)
     return tuple(sorted(found))
-
-
-def pids_of_units(host: HostRoot, units: Iterable[str]) -> frozenset[int]:
-    """Process ids in the control groups of systemd units, from /proc/<pid>/cgroup."""
-    wanted = {f"/{unit}" for unit in units}
-    found = set()
-    for pid in host.names("/proc") if wanted else ():
-        groups = host.text(f"/proc/{pid}/cgroup") if pid.isdigit() else None
-        paths = (line.rsplit(":", 1)[-1] + "/" for line in (groups or "").splitlines())
-        if any(f"{unit}/" in path for path in paths for unit in wanted):
-            found.add(int(pid))
-    return frozenset(found)

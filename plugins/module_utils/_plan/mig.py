@@ -63,6 +63,12 @@ class Operation:
         """Whether what the GPU offers has to be read again afterwards."""
         return self.step.action in (SET_MODE, RESET)
 
+    @property
+    def resets(self) -> bool:
+        """Whether the GPU is reset: by us, or by its driver as part of a mode change."""
+        mode = self.step.action == SET_MODE and self.step.disrupts != "nothing"
+        return self.step.action == RESET or (mode and self.gpu.architecture in RESET_ARCHITECTURES)
+
 
 @dataclass(frozen=True)
 class Decision:

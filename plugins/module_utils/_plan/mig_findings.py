@@ -32,6 +32,7 @@ KINDS = {
     "driver_not_loaded": ("GPU-MIG-109", "load the driver: modprobe nvidia", GUIDE),
     "permission": ("GPU-MIG-110", "run the task with become: true", GUIDE),
     "device_not_found": ("GPU-MIG-111", "list the GPUs: nvidia-smi -L", PARTED),
+    "unit_failed": ("GPU-MIG-112", "read why: systemctl status with the unit, then run this again", GUIDE),
     "mode_change_blocked": ("GPU-MIG-050", f"name the units that hold the GPU in {CLIENTS}", f"{PARTED}/issues/181"),
     "reset_required": ("GPU-MIG-051", "reboot the host; the mode is set and waits for it", f"{PARTED}/issues/19"),
 }
@@ -87,13 +88,13 @@ def undescribed(gpu: MigGpu, target: Target) -> Finding:
 
 def mode_blocked(gpu: MigGpu, enabled: bool) -> Finding:
     """Processes that hold the GPU as a whole."""
-    pids = ", ".join(map(str, gpu.clients))
     text = f"the MIG mode of {gpu.label} cannot change while processes use it"
-    return mig_finding("mode_change_blocked", text, wanted=mode_word(enabled), found=f"NVML: processes {pids}")
+    found = f"NVML: processes {gpu.processes(gpu.clients)}"
+    return mig_finding("mode_change_blocked", text, wanted=mode_word(enabled), found=found)
 
 
 def in_use(gpu: MigGpu, instances: Sequence[GpuInstance], wanted: str) -> Finding:
     """Instances that would have to go although processes use them."""
-    users = "; ".join(f"{i.place}: processes {', '.join(map(str, i.users))}" for i in instances)
+    users = "; ".join(f"{i.place}: processes {gpu.processes(i.users)}" for i in instances)
     text = f"{gpu.label} has instances in use that would have to go"
     return mig_finding("in_use", text, wanted=wanted, found=f"NVML: {users}")

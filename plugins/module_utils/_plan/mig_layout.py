@@ -90,7 +90,8 @@ class MigGpu:
 
     ``capable`` is None where nobody can tell. ``pending`` is the mode after the next reset. ``clients`` use the GPU
     as a whole. ``source`` says who described ``profiles``: ``nvml`` or ``catalog``; None where nobody could.
-    ``error`` is what NVML answered instead of a GPU, and ``error_kind`` what mig_config calls that.
+    ``error`` is what NVML answered instead of a GPU, and ``error_kind`` what mig_config calls that. ``commands`` are
+    names of processes, by id.
     """
 
     index: int
@@ -109,11 +110,17 @@ class MigGpu:
     source: str | None = None
     error: str | None = None
     error_kind: str | None = None
+    commands: tuple[tuple[int, str], ...] = ()
 
     @property
     def label(self) -> str:
         """How messages name the GPU."""
         return f"GPU {self.index} ({self.pci_address}, {self.name})"
+
+    def processes(self, pids: Iterable[int]) -> str:
+        """``4242 (python3), 4243``, for people; a name only where it is known."""
+        names = dict(self.commands)
+        return ", ".join(f"{pid} ({names[pid]})" if pid in names else str(pid) for pid in pids)
 
     def profile(self, name: str) -> MigProfile | None:
         """The profile of that name, or None where the GPU offers none."""

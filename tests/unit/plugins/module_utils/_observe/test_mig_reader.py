@@ -7,10 +7,10 @@ import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import HostRoot
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.mig import (
-    pids_of_units,
     profile_name,
     read_mig_offline,
 )
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.mig_users import holders_text, pids_by_unit
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.nvml import sysfs_address
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.vgpu import is_vgpu
 
@@ -75,9 +75,17 @@ def test_processes_of_units(tmp_path):
         (tmp_path / "proc" / pid).mkdir(parents=True)
         (tmp_path / "proc" / pid / "cgroup").write_text(text)
     host = HostRoot(str(tmp_path))
-    assert pids_of_units(host, ["nvidia-dcgm.service"]) == {100, 101}
-    assert pids_of_units(host, ["nvsm.service"]) == {103}
-    assert pids_of_units(host, []) == frozenset()
+    units = ["nvidia-dcgm.service", "nvsm.service", "absent.service"]
+    assert pids_by_unit(host, units) == {"nvidia-dcgm.service": {100, 101}, "nvsm.service": {103}}
+    assert pids_by_unit(host, []) == {}
+
+
+def test_whoever_has_gpu_files_open_is_named(tmp_path):
+    for pid, name, file in ((70, "Xorg", "/dev/nvidia0"), (71, "bash", "/dev/null")):
+        (tmp_path / f"proc/{pid}/fd").mkdir(parents=True)
+        (tmp_path / f"proc/{pid}/comm").write_text(f"{name}\n")
+        (tmp_path / f"proc/{pid}/fd/3").symlink_to(file)
+    assert holders_text(HostRoot(str(tmp_path))) == "70 (Xorg: /dev/nvidia0)"
 
 
 @pytest.mark.parametrize(
