@@ -12,9 +12,11 @@ short_description: Install, keep or remove the NVIDIA driver of a host
 version_added: 0.1.0
 description:
   - Decides flavour, version, packages, repository, pin, holds, kernel modules and services from what is on the host,
-    and brings them about. The steps themselves are done by C(ansible.builtin.copy), C(ansible.builtin.apt),
-    C(ansible.builtin.dpkg_selections), C(ansible.builtin.systemd_service) and M(gpu.fleet.driver_modules).
-    Then it looks again to prove them.
+    and brings them about. The steps themselves are done by C(ansible.builtin.copy), C(ansible.builtin.apt) with
+    C(ansible.builtin.dpkg_selections) or C(ansible.builtin.dnf), C(ansible.builtin.systemd_service) and
+    M(gpu.fleet.driver_modules). Then it looks again to prove them.
+  - Debian 12 and 13, Ubuntu 22.04, 24.04 and 26.04, Enterprise Linux 9 and 10 (Rocky, AlmaLinux, RHEL) and
+    Amazon Linux 2023, on x86_64 and arm64 servers.
   - A host without NVIDIA GPU is left alone.
   - Never installs a kernel, never reboots, never ends a process.
     What only a reboot can bring is said in RV(reboot_required).
@@ -27,12 +29,24 @@ options:
     default: present
   source:
     description:
-      - Where the driver comes from. V(auto) and V(cuda_repo) both mean NVIDIA's CUDA network repository.
+      - Where the driver comes from. V(cuda_repo) is NVIDIA's CUDA network repository, V(distro) the archive of the
+        distribution. V(preinstalled) is a driver that somebody else keeps. It is loaded and proved, nothing is
+        installed.
+      - V(auto) means V(cuda_repo), and is refused where the host has a driver from elsewhere. Who names a source
+        has packages of another one replaced.
+    type: str
+    default: auto
+  precompiled:
+    description:
+      - Whether the kernel modules are compiled packages (V(true)) or built on the host by DKMS (V(false)).
+        V(auto) prefers what the distribution compiled and signed, if there is such a package for the running kernel,
+        and DKMS for NVIDIA's packages.
     type: str
     default: auto
   branch:
     description:
-      - Driver branch, for example V(580). Empty means the branch of O(version), or else the production branch, 595.
+      - Driver branch, for example V(580). Empty means the branch of O(version), or else the production branch, 595,
+        or the newest that the distribution has where O(source=distro).
     type: str
     default: ''
   version:
@@ -56,7 +70,8 @@ options:
     default: compute
   hold:
     description:
-      - Whether to keep the version. The packages are held, and a preferences file pins their exact version.
+      - Whether to keep the version. With apt the packages are held, and a preferences file pins their exact version.
+        With dnf our repository file excludes every other version.
     type: bool
     default: true
   persistenced:
@@ -185,17 +200,25 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused, record_below
 from ..module_utils._ansible import fetch, runner
 from ..module_utils._observe.ask_apt import ask_apt
+from ..module_utils._observe.ask_dnf import ask_dnf
 from ..module_utils._observe.driver_host import read_driver_host, with_holders
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.repository_key import KeyRefused
-from ..module_utils._plan.driver import ROLE, DriverDecision, decide_driver
+from ..module_utils._observe.rpm import NoRpm
+from ..module_utils._plan.driver import DriverDecision, decide_driver
+from ..module_utils._plan.driver_set import ROLE
 from ..module_utils._plan.driver_wish import DriverWish, WrongOption, driver_wish
 from ..module_utils._plan.modules import SERVER
 from ..module_utils._plan.packages import packages_of
 
+ASKS = {"apt": ask_apt, "dnf": ask_dnf}
+# Compiled modules first; where nobody offers them, what DKMS builds.
+MOST_QUESTIONS = 2
+
 OPTIONS: dict[str, Any] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "source": {"type": "str", "default": "auto"},
+    "precompiled": {"type": "str", "default": "auto"},
     "branch": {"type": "str", "default": ""},
     "version": {"type": "str", "default": ""},
     "flavour": {"type": "str", "choices": ["auto", "open", "proprietary"], "default": "auto"},
@@ -213,14 +236,16 @@ OPTIONS: dict[str, Any] = {
 
 
 def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> DriverDecision:
-    """Observes and decides; asks apt in between where packages lack."""
+    """Observes and decides; asks the package manager in between where packages lack."""
     host, run = HostRoot(module.params["host_root"]), runner(module)
     found = read_driver_host(host, run, wish, owned=tuple(record.objects))
     decision = decide_driver(wish, found)
-    if decision.ask is None:
-        return decision
-    answer = ask_apt(host, run, decision.ask, fetch=fetch)
-    return decide_driver(wish, with_holders(host, found), answer=answer)
+    for _question in range(MOST_QUESTIONS):
+        if decision.ask is None:
+            break
+        answer = ASKS[decision.ask.manager](host, run, decision.ask, fetch=fetch)
+        decision = decide_driver(wish, with_holders(host, found), answer=answer)
+    return decision
 
 
 def result_of(decision: DriverDecision) -> dict[str, Any]:
@@ -240,7 +265,7 @@ def main() -> None:
         wish = driver_wish(module.params)
         record = record_below(module.params["host_root"], ROLE, check_mode=module.check_mode)
         decision = decide(wish, module, record)
-    except (WrongOption, KeyRefused, OwnershipError, RootRefused) as error:
+    except (WrongOption, KeyRefused, NoRpm, OwnershipError, RootRefused) as error:
         module.fail_json(msg=str(error))
     result = result_of(decision)
     if decision.work.plan.blocked:

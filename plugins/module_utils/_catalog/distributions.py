@@ -8,6 +8,7 @@ A new distribution is one row in DISTRIBUTIONS.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 CUDA_REPOSITORY = "https://developer.download.nvidia.com/compute/cuda/repos"
@@ -88,9 +89,6 @@ DISTRIBUTIONS = (
     Distribution("amzn", "2023", DNF, "amzn2023", "D42D0685.pub", RPM_KEY, PUBLIC, "2026-12-01"),
 )
 
-# Where roles install packages today; the other rows serve reports.
-INSTALLS_ON = ("debian",)
-
 MACHINES = (
     Machine("x86_64", "x86_64", "amd64"),
     Machine("aarch64", "sbsa", "arm64"),
@@ -107,17 +105,13 @@ def release_of(manager: str, version: str) -> str:
     return version.partition(".")[0] if manager == DNF else version
 
 
-def installs_on(identifier: str, version: str) -> bool:
-    """Whether this release installs packages there."""
-    return identifier in INSTALLS_ON and distribution_of(identifier, version) is not None
-
-
 def machine_of(machine: str) -> Machine | None:
     """The row of a machine by uname's word, or None."""
     return next((m for m in MACHINES if m.machine == machine), None)
 
 
-def supported() -> str:
-    """All distributions and machines that packages are installed on, as one text for messages."""
-    names = ", ".join(d.name for d in DISTRIBUTIONS if d.id in INSTALLS_ON)
+def supported(managers: Iterable[str] = (APT, DNF)) -> str:
+    """All distributions with one of the package managers, and machines, as one text for messages."""
+    wanted = set(managers)
+    names = ", ".join(d.name for d in DISTRIBUTIONS if d.manager in wanted)
     return f"{names} on {', '.join(m.machine for m in MACHINES)}"

@@ -249,6 +249,12 @@ DRIVER_PATTERNS = (
     "firmware-nvidia-*", "xserver-xorg-video-nvidia*", "libegl-nvidia*", "libgles-nvidia*", "libglx-nvidia*",
 )  # fmt: skip
 
+# The same with packages of Ubuntu's archive and of rpm systems: what a removal begins with.
+OWN_PATTERNS = (
+    *DRIVER_PATTERNS, "linux-modules-nvidia-*", "linux-objects-nvidia-*", "linux-signatures-nvidia-*",
+    "kmod-nvidia*", "xorg-x11-nvidia", "nvlsm", "libnvsdm*", "gdrcopy*", "gdrdrv-dkms",
+)  # fmt: skip
+
 # Found installed beside our preferences file they fight over the branch.
 PINNING_PATTERN = "nvidia-driver-pinning-*"
 
@@ -258,6 +264,17 @@ DEBIAN_ARCHIVE_PATTERNS = (
     "nvidia-tesla-*",
 )  # fmt: skip
 
+# Found installed, the driver came from the named distribution's archive or from a third party. Those that rows name
+# as ``kernel`` of source distro say so too (package indexes of Ubuntu, RPM Fusion and negativo17).
+OTHER_SOURCES = {
+    "debian": DEBIAN_ARCHIVE_PATTERNS,
+    "ubuntu": ("linux-modules-nvidia-*", "linux-objects-nvidia-*"),
+    "rhel": ("akmod-nvidia*", "xorg-x11-drv-nvidia*", "dkms-nvidia"),
+    "rocky": ("akmod-nvidia*", "xorg-x11-drv-nvidia*", "dkms-nvidia", "nvidia-open-kmod", "kmod-nvidia-open-[0-9]*"),
+    "almalinux": ("akmod-nvidia*", "xorg-x11-drv-nvidia*", "dkms-nvidia"),
+    "amzn": (),
+}
+
 # Left by NVIDIA's .run installer.
 RUNFILE_PATHS = ("/usr/bin/nvidia-uninstall", "/usr/bin/nvidia-installer")
 
@@ -266,7 +283,7 @@ PERSISTENCED_UNIT = "nvidia-persistenced.service"
 MODPROBE_PACKAGE = "nvidia-modprobe"
 
 HEADERS = {"debian": "linux-headers-{release}"}
-HEADERS_PATTERNS = ("linux-headers-*",)
+HEADERS_PATTERNS = ("linux-headers-*", "kernel-devel*", "kernel*-devel*")
 KERNEL_IMAGE_PATTERNS = ("linux-image-*", "kernel-core*", "kernel-default*")
 
 # The four packages of the NVIDIA container toolkit need exactly each other's version.
@@ -365,3 +382,15 @@ def _filled(row: DriverPackages, words: dict[str, str]) -> DriverPackages:
         persistenced=row.persistenced.format(**words),
         stream=row.stream.format(**words),
     )
+
+
+def rows_for(distribution: str, version: str) -> tuple[DriverPackages, ...]:
+    """Every row of a distribution, as it is written: names with their braces."""
+    return tuple(row for row in DRIVER_PACKAGES if _is_for(row, distribution, version))
+
+
+def pattern_of(name: str, branch: int | None = None) -> str:
+    """A name of a row as a pattern (fnmatch) that fits every kernel, and every branch where none is given."""
+    for word in ("kernel", "kernel_build", "kernel_flavour", "kernel_version"):
+        name = name.replace(f"{{{word}}}", "*")
+    return name.replace("{branch}", str(branch) if branch else "[0-9][0-9][0-9]")

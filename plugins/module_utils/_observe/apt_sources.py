@@ -35,10 +35,10 @@ def _deb822(path: str, stanza: str) -> Iterator[AptSource]:
     fields = _fields(stanza)
     if "deb" not in fields.get("types", "").split() or fields.get("enabled", "yes").strip().lower() in ("no", "false"):
         return
-    signed_by = fields.get("signed-by", "").strip()
+    signed_by, components = fields.get("signed-by", "").strip(), tuple(fields.get("components", "").split())
     for uri in fields.get("uris", "").split():
         for suite in fields.get("suites", "").split():
-            yield AptSource(path, uri.rstrip("/"), suite, signed_by)
+            yield AptSource(path, uri.rstrip("/"), suite, signed_by, components)
 
 
 def _fields(stanza: str) -> dict[str, str]:
@@ -61,4 +61,5 @@ def _one_line(path: str, line: str) -> Iterator[AptSource]:
     options = SIGNED_BY.search(line.partition("[")[2].partition("]")[0])
     words = re.sub(r"\[[^\]]*\]", "", line.partition("#")[0]).split()
     if len(words) >= 3 and words[0] == "deb":
-        yield AptSource(path, words[1].rstrip("/"), words[2], options.group(1) if options else "")
+        signed_by = options.group(1) if options else ""
+        yield AptSource(path, words[1].rstrip("/"), words[2], signed_by, tuple(words[3:]))

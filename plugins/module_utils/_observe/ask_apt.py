@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._plan.ask import Answer, Ask
+from .._plan.repository import Repository
 from .apt import AptState, apt_state
 from .command import Run
 from .files import HostRoot
@@ -20,7 +21,11 @@ def ask_apt(host: HostRoot, run: Run, ask: Ask, *, fetch: Fetch) -> Answer:
         key = _add_repository(state, ask, fetch)
         state.update()
         return Answer(
-            state.install(ask.packages, without=ask.without), key=key, versions=state.versions(ask.kernel_package)
+            state.install(ask.packages, without=ask.without),
+            key=key,
+            versions=state.versions(ask.kernel_package),
+            compiled=ask.compiled,
+            offered=not ask.compiled or bool(state.versions(ask.compiled)),
         )
 
 
@@ -28,12 +33,13 @@ def _add_repository(state: AptState, ask: Ask, fetch: Fetch) -> str | None:
     """Our source, key and pin as they will be; the key where it had to be fetched."""
     repository = ask.repository
     key = None
-    path = repository.key_path
-    if ask.needs_key:
-        wanted = repository.key_fingerprint
-        key = fetch_key(repository.key_url, fetch=fetch, wanted=wanted, option="repository_key")
-        path = state.add("keys", "key.asc", key)
-    state.add("sources", f"gpu-fleet-{repository.name}.sources", repository.render(key_path=path))
+    if isinstance(repository, Repository):
+        path = repository.key_path
+        if ask.needs_key:
+            wanted = repository.key_fingerprint
+            key = fetch_key(repository.key_url, fetch=fetch, wanted=wanted, option="repository_key")
+            path = state.add("keys", "key.asc", key)
+        state.add("sources", f"gpu-fleet-{repository.name}.sources", repository.render(key_path=path))
     if ask.pin:
         state.add("preferences", "gpu-fleet-pin", ask.pin)
     return key

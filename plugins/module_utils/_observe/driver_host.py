@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .._catalog.distributions import DNF, distribution_of, release_of
 from .._catalog.packages import PERSISTENCED_UNIT, RUNFILE_PATHS
-from .._plan.driver import MODULES_LOAD, ROLE, DriverHost, driver_repository
+from .._plan.driver import MODULES_LOAD
+from .._plan.driver_host import DriverHost
+from .._plan.driver_repository import driver_repository, our_repositories
+from .._plan.driver_set import ROLE
 from .._plan.driver_wish import DriverWish
-from .._plan.packages import pin_path
+from .._plan.facts import DnfSource, Kernel, OsRelease, Package
+from .._plan.package_managers import manager_of
 from .apt_sources import read_sources
 from .command import Run
+from .dnf_sources import read_dnf_sources
 from .files import HostRoot
 from .kernel import read_kernel
 from .module_host import read_module_host
@@ -21,16 +27,18 @@ from .os_release import read_os_release
 from .packages import read_packages
 from .pci import read_pci
 from .repository_key import read_key
+from .rpm import read_rpm_packages
 from .services import read_services
 
 
 def read_driver_host(host: HostRoot, run: Run, wish: DriverWish, *, owned: tuple[str, ...]) -> DriverHost:
-    """One look at everything. ``owned``: the names of role driver's ownership record."""
+    """One look at everything. ``owned``: the names of role driver's ownership record. Raises NoRpm."""
+    os, kernel = read_os_release(host), read_kernel(host)
     found = DriverHost(
-        os=read_os_release(host),
-        kernel=read_kernel(host),
+        os=os,
+        kernel=kernel,
         pci=read_pci(host),
-        packages=read_packages(host),
+        packages=_packages(host, run, os),
         files={},
         key=None,
         sources=read_sources(host),
@@ -38,10 +46,28 @@ def read_driver_host(host: HostRoot, run: Run, wish: DriverWish, *, owned: tuple
         services=read_services(run, [PERSISTENCED_UNIT]),
         runfile=next((p for p in RUNFILE_PATHS if host.exists(p)), None),
         owned=owned,
+        repositories=_repositories(host, os, kernel),
     )
     repository = driver_repository(wish, found)
-    paths = (repository.key_path, repository.source_path, pin_path(ROLE), MODULES_LOAD)
-    return replace(found, files={p: host.text(p) for p in paths}, key=read_key(host, repository.key_path))
+    ours = [p for r in our_repositories(wish, found) for p in (r.key_path, r.source_path)]
+    paths = (*ours, *manager_of(os).paths(ROLE), MODULES_LOAD)
+    key = read_key(host, repository.key_path) if repository else None
+    return replace(found, files={p: host.text(p) for p in paths}, key=key)
+
+
+def _manager(os: OsRelease) -> str:
+    row = distribution_of(os.id, os.version)
+    return row.manager if row else ""
+
+
+def _packages(host: HostRoot, run: Run, os: OsRelease) -> dict[str, Package]:
+    return read_rpm_packages(host, run) if _manager(os) == DNF else read_packages(host)
+
+
+def _repositories(host: HostRoot, os: OsRelease, kernel: Kernel) -> tuple[DnfSource, ...]:
+    if _manager(os) != DNF:
+        return ()
+    return read_dnf_sources(host, release=release_of(DNF, os.version), machine=kernel.machine)
 
 
 def with_holders(host: HostRoot, found: DriverHost) -> DriverHost:

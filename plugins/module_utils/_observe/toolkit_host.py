@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .._plan.packages import pin_path
+from .._plan.packages_apt import pin_path
 from .._plan.toolkit_packages import ROLE, ToolkitHost, ToolkitWish, toolkit_repository
 from .apt_sources import read_sources
 from .files import HostRoot

@@ -5,68 +5,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._catalog import branches, distributions
+from .._catalog import branches
 from .._catalog import packages as names
 from . import driver_findings as findings
 from .ask import Answer, Ask
-from .driver_wish import DriverWish
-from .facts import AptSource, DriverVersion, Kernel, OsRelease, Package, PciFunction, Resolution, Service
-from .flavour import NO_GPU, decide_flavour, gpus_of
-from .model import Step
-from .modules import (
-    LOADED,
-    RELOADED,
-    UNLOADED,
-    ModuleHost,
-    after_load,
-    blockers,
-    find_in_use,
-    in_order,
-    plan_modules,
-)
-from .packages import (
-    PackageSet,
-    find_foreign_holds,
-    find_kernel_images,
-    lacking,
-    matches,
-    pin_version,
-    plan_holds,
-    plan_no_packages,
-    plan_packages,
-    plan_pin,
-    render_pin,
-)
-from .repository import Repository, find_conflicts, plan_no_repository, plan_repository
-from .versions import satisfies, upstream_version
+from .driver_host import DriverHost
+from .driver_repository import driver_repository, find_repository, our_repositories
+from .driver_set import ROLE, DriverSet, choose, default_branch, driver_sets, kernel_packages
+from .driver_wish import AUTO, CUDA_REPO, PREINSTALLED, DriverWish
+from .facts import Resolution, Service
+from .flavour import NO_GPU, Flavour, decide_flavour, gpus_of
+from .model import Finding, Step
+from .modules import LOADED, RELOADED, UNLOADED, after_load, blockers, find_in_use, in_order, plan_modules
+from .package_manager import Change, Removal
+from .package_managers import manager_of
+from .packages import find_foreign_holds, find_kernel_images, is_of, lacking, matches
+from .preinstalled import find_preinstalled
+from .versions import upstream_version
 from .work import Call, Work, join_work, remove_file, write_file
 
 MODULES_LOAD = "/etc/modules-load.d/gpu-fleet.conf"
-ROLE = "driver"
-
-
-@dataclass(frozen=True)
-class DriverHost:
-    """What was read. ``files``: path -> text of our files, None where absent. ``owned``: names in our record.
-
-    ``key``: fingerprint of the repository key that the host has for us, None for none.
-    """
-
-    os: OsRelease
-    kernel: Kernel
-    pci: tuple[PciFunction, ...]
-    packages: Mapping[str, Package]
-    files: Mapping[str, str | None]
-    key: str | None
-    sources: tuple[AptSource, ...]
-    module: ModuleHost
-    services: Mapping[str, Service]
-    runfile: str | None
-    owned: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -82,130 +44,64 @@ class DriverDecision:
 
 
 def decide_driver(wish: DriverWish, host: DriverHost, *, answer: Answer | None = None) -> DriverDecision:
-    """All of the driver for one host. Without ``answer`` the decision may be an ``ask``; with it, never."""
+    """All of the driver for one host. Without ``answer`` the decision is an ``ask`` where something has to be asked.
+
+    With an answer it may be another one: nobody offers the compiled modules, so DKMS is to build them.
+    """
     gpus = gpus_of(host.pci)
     if wish.state == "absent":
         return _absent(wish, host, answer)
     if not gpus:
         return DriverDecision(ignored=NO_GPU)
     blocked = findings.find_unsupported(host.os, host.kernel)
+    wish = settled(wish, host)
     branch = branches.branch_of(wish.branch)
     if blocked or branch is None:
         return DriverDecision(Work(findings=blocked))
+    if wish.source == PREINSTALLED:
+        return _Kept(wish, host).decide(find_preinstalled(wish, host))
     flavour = decide_flavour(gpus, branch=branch, wanted=wish.flavour)
-    repository = driver_repository(wish, host)
-    blocked = flavour.findings + findings.find_foreign(host.packages, host.runfile, host.module, host.owned)
-    blocked += find_conflicts(repository, host.sources)
-    if flavour.name is None or any(f.severity == "error" for f in blocked):
+    sets = driver_sets(wish, host.os, host.kernel, host.packages, flavour.name) if flavour.name else ()
+    blocked = _refusals(wish, host, flavour, sets)
+    if any(f.severity == "error" for f in blocked):
         return DriverDecision(Work(findings=blocked), flavour=flavour.name)
-    return _Present(wish, host, flavour.name, repository, answer).decide(blocked)
+    return _Present(wish, host, flavour.name or "", sets, answer).decide(blocked)
 
 
-def driver_repository(wish: DriverWish, host: DriverHost) -> Repository:
-    """NVIDIA's CUDA repository for the host's distribution and machine, or the user's copy of it."""
-    row = distributions.distribution_of(host.os.id, host.os.version)
-    machine = distributions.machine_of(host.kernel.machine)
-    folder = f"{row.directory}/{machine.directory}" if row and machine else ""
-    uri = f"{wish.repository_url or distributions.CUDA_REPOSITORY}/{folder}/"
-    return Repository(
-        name="cuda",
-        uri=uri,
-        suite="/",
-        architecture=machine.debian if machine else "",
-        key_url=wish.repository_key_url or f"{uri}{row.key_file if row else ''}",
-        key_fingerprint=wish.repository_key_fingerprint or (row.key_fingerprint if row else ""),
-    )
+def settled(wish: DriverWish, host: DriverHost) -> DriverWish:
+    """The wish with what ``auto`` and an empty branch mean on this host; ``source`` auto is told by any_source."""
+    source = CUDA_REPO if wish.source == AUTO else wish.source
+    branch = default_branch(host.os, source) if wish.any_branch else wish.branch
+    return replace(wish, source=source, branch=branch, any_source=wish.source == AUTO)
 
 
-def package_set(wish: DriverWish, host: DriverHost, flavour: str) -> PackageSet:
-    """The packages to ask for on this host."""
-    row = names.driver_packages(host.os.id, branch=wish.branch, flavour=flavour, package_set=wish.package_set)
-    wanted = tuple(n.format(branch=wish.branch) for n in row.names) if row else ()
-    persistenced = (names.PERSISTENCED_PACKAGE,) if wish.persistenced else ()
-    headers = names.HEADERS[host.os.id].format(release=host.kernel.release)
-    needs_headers = wish.kernel_headers and not host.kernel.headers
-    return PackageSet(
-        owner=ROLE,
-        names=tuple(dict.fromkeys((*wanted, *persistenced))),
-        others=(headers,) if needs_headers else (),
-        patterns=names.DRIVER_PATTERNS,
-        prefix=wish.prefix,
-        hold=wish.hold,
-    )
+def _refusals(wish: DriverWish, host: DriverHost, flavour: Flavour, sets: Sequence[DriverSet]) -> tuple[Finding, ...]:
+    """What forbids the driver before the package manager is asked; warnings among it."""
+    found = flavour.findings + findings.find_foreign(host, any_source=wish.any_source)
+    if flavour.name and not sets:
+        found += findings.find_no_packages(wish, host.os, flavour.name)
+    if sets:
+        found += findings.find_repository_package(sets[0].row.repository_package, host.packages, wish)
+    return found + find_repository(driver_repository(wish, host), host)
 
 
-class _Present:
-    """The decision for state present on a host that can have the driver."""
+class _Kept:
+    """The decision for a driver that somebody else keeps, and the part that is the same for one of ours."""
 
-    def __init__(
-        self, wish: DriverWish, host: DriverHost, flavour: str, repository: Repository, answer: Answer | None
-    ) -> None:
-        self.wish, self.host, self.flavour, self.repository, self.answer = wish, host, flavour, repository, answer
-        self.set = package_set(wish, host, flavour)
-        self.kernel_package = names.KERNEL_PACKAGES[flavour]
-        self.lacking = lacking(self.set, host.packages)
-        others = names.other_flavour_packages(host.os.id, branch=wish.branch, flavour=flavour)
-        self.others = tuple(n for n in others if n in host.packages)
-        self.needs_key = host.key != repository.key_fingerprint
+    def __init__(self, wish: DriverWish, host: DriverHost) -> None:
+        self.wish, self.host = wish, host
+        self.lacking: tuple[str, ...] = ()
+        self.kernel_package = ""
 
     def decide(self, found: tuple[Any, ...]) -> DriverDecision:
-        """Asks first where packages or the key lack; then all the work in the order in which it has to be done."""
-        if self.answer is None and (self.lacking or self.others or self.needs_key):
-            return DriverDecision(Work(findings=found), ask=self._ask(), flavour=self.flavour)
-        resolution = self.answer.resolution if self.answer else Resolution({})
-        found += self._problems(resolution)
-        version = self._version(resolution)
-        gpus = gpus_of(self.host.pci)
-        found += findings.find_known_bad(version, gpus) + findings.find_too_early(version, gpus)
+        """Modules and services alone; nothing is installed."""
+        driver = self.host.module.loaded or self.host.module.on_disk
+        version, flavour = (driver.version, driver.flavour) if driver else (None, None)
         if any(f.severity == "error" for f in found):
-            return DriverDecision(Work(findings=found), version=version, flavour=self.flavour)
-        modules, reboot = self._modules(version)
-        work = join_work([Work(findings=found), self._packages(resolution, version), modules, *self._services(reboot)])
-        return DriverDecision(work, version=version, flavour=self.flavour, reboot_required=reboot)
-
-    def _ask(self) -> Ask:
-        return Ask(
-            kind="install",
-            packages=self.set.names + self.set.others if self.others else self.lacking,
-            without=self.others,
-            repository=self.repository,
-            pin=render_pin(self.set.patterns, pin_version(replace(self.set, hold=False), self.set.prefix) or ""),
-            kernel_package=self.kernel_package,
-            needs_key=self.needs_key,
-        )
-
-    def _version(self, resolution: Resolution) -> str:
-        package = self.host.packages.get(self.kernel_package)
-        found = resolution.install.get(self.kernel_package) or (package.version if package else "")
-        return upstream_version(found)
-
-    def _problems(self, resolution: Resolution) -> tuple[Any, ...]:
-        if not (self.lacking or self.others) or self.answer is None:
-            return ()
-        if resolution.error:
-            return (
-                findings.find_unresolved(self.set, self.kernel_package, self.answer, self.repository, self.host.kernel),
-            )
-        version = resolution.install.get(self.kernel_package) or self.host.packages[self.kernel_package].version
-        if not satisfies(version, self.set.prefix) and not version.startswith(f"{self.set.prefix}."):
-            return (findings.find_wrong_version(self.set, self.kernel_package, self.answer, self.repository),)
-        changing = (*resolution.install, *resolution.remove)
-        return find_kernel_images(resolution) + find_foreign_holds(changing, self.host.packages, self.host.owned)
-
-    def _packages(self, resolution: Resolution, version: str) -> Work:
-        host, key = self.host, self.answer.key if self.answer else None
-        changing = (*resolution.install, *resolution.remove)
-        # What changes was released before, so it has to be held again.
-        free = {n: replace(p, held=p.held and n not in changing) for n, p in host.packages.items()}
-        disrupts = "gpu_workloads" if host.module.loaded else "nothing"
-        return join_work(
-            [
-                plan_repository(self.repository, host.files, key=key),
-                plan_pin(self.set, version, found=host.files.get(self.set.pin_path), owned=host.owned),
-                plan_packages(self.set, host.packages, resolution=resolution, disrupts=disrupts),
-                plan_holds(self.set.names, free, hold=self.set.hold, ours=host.owned),
-            ]
-        )
+            return DriverDecision(Work(findings=found), version=version, flavour=flavour)
+        modules, reboot = self._modules(version or "")
+        work = join_work([Work(findings=found), modules, *self._services(reboot)])
+        return DriverDecision(work, version=version, flavour=flavour, reboot_required=reboot)
 
     def _modules(self, version: str) -> tuple[Work, bool]:
         """Boot list, then loading; and whether only a reboot can bring the driver."""
@@ -249,7 +145,109 @@ class _Present:
     def _services(self, reboot: bool) -> list[Work]:
         unit = self.host.services.get(names.PERSISTENCED_UNIT)
         running = self.wish.load and not reboot
+        if self.wish.source == PREINSTALLED and (unit is None or unit.loaded == "not-found"):
+            return []
         return [plan_service(unit, wanted=self.wish.persistenced, running=running, name=names.PERSISTENCED_UNIT)]
+
+
+class _Present(_Kept):
+    """The decision for state present on a host that can have the driver."""
+
+    def __init__(
+        self, wish: DriverWish, host: DriverHost, flavour: str, sets: Sequence[DriverSet], answer: Answer | None
+    ) -> None:
+        super().__init__(wish, host)
+        compiled, offered = (answer.compiled, answer.offered) if answer else (None, True)
+        self.chosen = choose(sets, host.packages, compiled, offered=offered)
+        # An answer about compiled modules says nothing about the set that takes their place.
+        self.answer = answer if bool(compiled) == bool(self.chosen.compiled) or not answer else None
+        self.flavour, self.set = flavour, self.chosen.wanted
+        self.fell_back = answer is not None and bool(sets[0].compiled) and not self.chosen.compiled
+        self.manager = manager_of(host.os)
+        self.repository = driver_repository(wish, host)
+        self.kernel_package = self.chosen.kernel
+        self.lacking = lacking(self.set, host.packages)
+        fingerprint = self.repository.key_fingerprint if self.repository else ""
+        self.needs_key = bool(fingerprint) and host.key != fingerprint
+
+    def decide(self, found: tuple[Any, ...]) -> DriverDecision:
+        """Asks first where packages or the key lack; then all the work in the order in which it has to be done."""
+        if self.answer is None and (self.lacking or self.chosen.in_the_way or self.needs_key):
+            return DriverDecision(Work(findings=found), ask=self._ask(), flavour=self.flavour)
+        resolution = self.answer.resolution if self.answer else Resolution({})
+        found += self._problems(resolution)
+        version = self._version(resolution)
+        gpus = gpus_of(self.host.pci)
+        found += findings.find_known_bad(version, gpus) + findings.find_too_early(version, gpus)
+        if any(f.severity == "error" for f in found):
+            return DriverDecision(Work(findings=found), version=version, flavour=self.flavour)
+        modules, reboot = self._modules(version)
+        work = join_work([Work(findings=found), self._packages(resolution, version), modules, *self._services(reboot)])
+        return DriverDecision(work, version=version, flavour=self.flavour, reboot_required=reboot)
+
+    def _ask(self) -> Ask:
+        chosen, every = self.chosen, (*self.set.names, *self.set.others)
+        return Ask(
+            kind="install",
+            packages=every if chosen.in_the_way else self.lacking,
+            without=chosen.in_the_way,
+            repository=self.repository,
+            pin=self.manager.pin(self.set, self.repository),
+            kernel_package=chosen.version_of if "*" in chosen.kernel or chosen.compiled else chosen.kernel,
+            needs_key=self.needs_key,
+            manager=self.manager.name,
+            compiled=chosen.compiled,
+            prefix=self.set.prefix,
+        )
+
+    def _version(self, resolution: Resolution) -> str:
+        return upstream_version(self._found(resolution))
+
+    def _found(self, resolution: Resolution) -> str:
+        """The version of the package that has the driver's: as it will be, else as it is."""
+        package = self.host.packages.get(self.chosen.version_of)
+        return resolution.install.get(self.chosen.version_of) or (package.version if package else "")
+
+    def _problems(self, resolution: Resolution) -> tuple[Any, ...]:
+        fallback = findings.find_no_compiled(self.chosen, self.host.kernel, severity="info") if self.fell_back else ()
+        if not (self.lacking or self.chosen.in_the_way) or self.answer is None:
+            return fallback
+        host, program, kernel = self.host, self.manager.name, self.chosen.version_of
+        if self.chosen.compiled and not self.answer.offered:
+            return findings.find_no_compiled(self.chosen, host.kernel, severity="error")
+        where = findings.place_of(self.repository, host.os)
+        if resolution.error:
+            return (findings.find_unresolved(self.set, kernel, self.answer, where, host.kernel, manager=program),)
+        if not is_of(self._found(resolution), self.set.prefix):
+            return (findings.find_wrong_version(self.set, kernel, self.answer, where),)
+        changing = (*resolution.install, *resolution.remove)
+        blocked = find_kernel_images(resolution, manager=program)
+        blocked += find_foreign_holds(changing, host.packages, host.owned, manager=program)
+        return fallback + blocked + findings.find_taken_along(resolution, self.chosen, host, manager=program)
+
+    def _packages(self, resolution: Resolution, version: str) -> Work:
+        host = self.host
+        change = Change(
+            wanted=self._named(resolution),
+            repository=self.repository,
+            packages=host.packages,
+            files=host.files,
+            owned=host.owned,
+            resolution=resolution,
+            key=self.answer.key if self.answer else None,
+            version=version,
+            disrupts="gpu_workloads" if host.module.loaded else "nothing",
+            stream=self.chosen.row.stream,
+        )
+        paths = {self.repository.source_path} if self.repository else set()
+        others = [r for r in our_repositories(self.wish, host) if r.source_path not in paths]
+        gone = [self.manager.plan_repository_gone(change, other) for other in others]
+        return join_work([*gone, self.manager.plan_install(change)])
+
+    def _named(self, resolution: Resolution) -> Any:
+        """The set with the names that the answer has for patterns."""
+        found = tuple(next((i for i in resolution.install if "*" in n and matches(i, (n,))), n) for n in self.set.names)
+        return replace(self.set, names=found)
 
 
 def plan_service(unit: Service | None, *, wanted: bool, running: bool, name: str) -> Work:
@@ -276,45 +274,28 @@ def _absent(wish: DriverWish, host: DriverHost, answer: Answer | None) -> Driver
     """Takes away what the record names, and nothing else."""
     if not host.owned:
         return DriverDecision()
-    repository = driver_repository(wish, host)
-    wanted = PackageSet(ROLE, (), (), names.DRIVER_PATTERNS, wish.prefix, True)
+    manager = manager_of(host.os)
     ours = tuple(n for n in sorted(host.packages) if f"package:{n}" in host.owned)
-    if ours and answer is None:
-        asked = tuple(n for n in ours if matches(n, (*names.DRIVER_PATTERNS, *names.HEADERS_PATTERNS)))
-        return DriverDecision(ask=Ask("remove", asked, repository))
+    asked = tuple(n for n in ours if matches(n, (*names.OWN_PATTERNS, *names.HEADERS_PATTERNS)))
+    if asked and answer is None:
+        return DriverDecision(ask=Ask("remove", asked, None, manager=manager.name))
     resolution = answer.resolution if answer else Resolution({})
-    problems = findings.find_needed_by_others(answer, ours) if answer else ()
     removable = tuple(n for n in resolution.remove if n in ours)
-    modules = _unload(host, removable)
-    pin = host.files.get(wanted.pin_path)
-    boot = host.files.get(MODULES_LOAD)
-    owned_boot = f"file:{MODULES_LOAD}" in host.owned
-    parts = [
-        Work(findings=problems),
-        modules,
-        plan_no_packages(wanted, host.packages, removable=removable, pin=pin, owned=host.owned),
-        plan_no_repository(repository, host.files, host.owned),
-    ]
-    if owned_boot:
-        parts.append(
-            remove_file(MODULES_LOAD, found=boot, action="forget_at_boot", reason="there is nothing to load any more")
-        )
+    repositories = our_repositories(wish, host)
+    removal = Removal(ROLE, repositories, host.packages, host.files, host.owned, removable)
+    problems = findings.find_needed_by_others(answer, ours, manager=manager.name) if answer else ()
+    parts = [Work(findings=problems), _unload(host, removable), manager.plan_remove(removal)]
+    if f"file:{MODULES_LOAD}" in host.owned:
+        boot, reason = host.files.get(MODULES_LOAD), "there is nothing to load any more"
+        parts.append(remove_file(MODULES_LOAD, found=boot, action="forget_at_boot", reason=reason))
     return DriverDecision(join_work(parts))
 
 
 def _unload(host: DriverHost, removable: Sequence[str]) -> Work:
     """Modules go before their packages, and only when their packages go."""
-    if not any(n in removable for n in names.KERNEL_PACKAGES.values()) or host.module.loaded is None:
+    if not kernel_packages(host.os, removable) or host.module.loaded is None:
         return Work()
     plan = plan_modules(host.module, state=UNLOADED, wanted=(), links=False)
     unload = tuple(s for s in plan.steps if s.action == "unload")
     call = Call("gpu.fleet.driver_modules", {"state": UNLOADED, "dev_char_links": False})
     return Work(unload, (call,) if unload else (), plan.findings)
-
-
-def installed_version(host: DriverHost) -> DriverVersion | None:
-    """The driver that dpkg has, by its package of kernel modules."""
-    for flavour, package in names.KERNEL_PACKAGES.items():
-        if package in host.packages:
-            return DriverVersion(upstream_version(host.packages[package].version), flavour)
-    return None

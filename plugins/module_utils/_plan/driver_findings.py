@@ -12,58 +12,64 @@ from .._catalog import packages as names
 from .._catalog.gpus import first_release
 from .._catalog.module_origins import mok_needed
 from .ask import Answer
-from .facts import Kernel, OsRelease, Package, PciFunction
+from .driver_host import DriverHost
+from .driver_set import DriverSet, kernel_packages, of_other_sources
+from .driver_wish import CUDA_REPO, DriverWish
+from .facts import Kernel, OsRelease, Package, PciFunction, Resolution
 from .flavour import name_of
 from .model import Finding
 from .modules import ModuleHost
 from .package_failure import find_failure
-from .packages import PackageSet, matches
+from .package_words import WORDS
+from .packages import PackageSet, is_of, matches
 from .repository import Repository
+from .repository_dnf import DnfRepository
 from .versions import branch_number, is_older
 
+BOTH = (distributions.APT, distributions.DNF)
 
-def find_unsupported(os: OsRelease, kernel: Kernel) -> tuple[Finding, ...]:
+
+def find_unsupported(os: OsRelease, kernel: Kernel, *, managers: Sequence[str] = BOTH) -> tuple[Finding, ...]:
     """A distribution or machine that this release does not install on."""
     found: tuple[Finding, ...] = ()
-    if not distributions.installs_on(os.id, os.version):
-        found += (
-            _unsupported(
-                "GPU-PKG-101", f"operating system {os.name or 'without /etc/os-release'}", f"{os.id} {os.version}"
-            ),
-        )
+    row = distributions.distribution_of(os.id, os.version)
+    if row is None or row.manager not in managers:
+        what = f"operating system {os.name or 'without /etc/os-release'}"
+        found += (_unsupported("GPU-PKG-101", what, f"{os.id} {os.version}", managers),)
     if distributions.machine_of(kernel.machine) is None:
-        found += (_unsupported("GPU-PKG-102", f"machine {kernel.machine}", kernel.machine),)
+        found += (_unsupported("GPU-PKG-102", f"machine {kernel.machine}", kernel.machine, managers),)
     return found
 
 
-def _unsupported(identifier: str, what: str, found: str) -> Finding:
+def _unsupported(identifier: str, what: str, found: str, managers: Sequence[str]) -> Finding:
     return Finding(
         id=identifier,
         severity="error",
         summary=f"unsupported {what}: this release installs nothing on it",
-        wanted=distributions.supported(),
+        wanted=distributions.supported(managers),
         found=f"{found.strip() or 'nothing'} (/etc/os-release, uname -m)",
         remedy="take the host out of the play (--limit), or give it one of these systems",
         source="plugins/module_utils/_catalog/distributions.py",
     )
 
 
-def find_foreign(
-    packages: Mapping[str, Package], runfile: str | None, module: ModuleHost, owned: Iterable[str]
-) -> tuple[Finding, ...]:
-    """A driver that came another way, and preferences that are not ours."""
+def find_foreign(host: DriverHost, *, any_source: bool) -> tuple[Finding, ...]:
+    """A driver that came another way, and preferences that are not ours.
+
+    Who names a source has decided about packages of another one: they make way. Without that they are refused.
+    """
     found = []
-    if runfile:
-        found.append(_runfile(runfile))
-    archive = [n for n in packages if matches(n, names.DEBIAN_ARCHIVE_PATTERNS)]
+    if host.runfile:
+        found.append(_runfile(host.runfile))
+    archive = of_other_sources(host.os, CUDA_REPO, host.packages) if any_source else ()
     if archive:
-        found.append(_archive(archive))
-    pinning = [n for n in packages if matches(n, (names.PINNING_PATTERN,))]
+        found.append(_archive(archive, host.os))
+    pinning = [n for n in host.packages if matches(n, (names.PINNING_PATTERN,))]
     if pinning:
         found.append(_pinning(pinning[0]))
-    kernel = [n for n in names.KERNEL_PACKAGES.values() if n in packages]
-    if not found and not kernel and module.loaded and not any(o.startswith("package:") for o in owned):
-        found.append(_preinstalled(module))
+    ours = any(o.startswith("package:") for o in host.owned)
+    if not found and host.module.loaded and not ours and not kernel_packages(host.os, host.packages):
+        found.append(_preinstalled(host.module))
     return tuple(found)
 
 
@@ -79,14 +85,14 @@ def _runfile(path: str) -> Finding:
     )
 
 
-def _archive(found: Sequence[str]) -> Finding:
+def _archive(found: Sequence[str], os: OsRelease) -> Finding:
     return Finding(
         id="GPU-PKG-006",
         severity="error",
-        summary="this host has the driver of Debian's own archive",
-        wanted="packages of NVIDIA's CUDA repository only",
+        summary=f"this host has a driver that is not of NVIDIA's CUDA repository ({os.name})",
+        wanted="a decision about it, or packages of NVIDIA's CUDA repository only",
         found=f"installed: {', '.join(found)}",
-        remedy=f"remove it first: apt-get autoremove {' '.join(found)}",
+        remedy="set driver_source to cuda_repo to replace it, or to distro to keep the distribution's",
         source="github.com/canonical/tdx#370",
     )
 
@@ -109,41 +115,152 @@ def _preinstalled(module: ModuleHost) -> Finding:
         id="GPU-PKG-110",
         severity="error",
         summary=f"a driver {version} is loaded that no package of this host brought",
-        wanted="no driver, or one of NVIDIA's CUDA repository",
-        found=f"{version} in /proc/driver/nvidia/version; none of {', '.join(names.KERNEL_PACKAGES.values())} in dpkg",
-        remedy="remove that driver and reboot; source preinstalled comes with a later release",
+        wanted="no driver, or one that packages brought",
+        found=f"{version} in /proc/driver/nvidia/version; no package of kernel modules is installed",
+        remedy="set driver_source to preinstalled to keep it, or remove that driver and reboot",
         source="github.com/NVIDIA/gpu-operator#126",
     )
 
 
+def find_no_packages(wish: DriverWish, os: OsRelease, flavour: str) -> tuple[Finding, ...]:
+    """The source has no such packages for this distribution at all."""
+    rows = [r for r in names.rows_for(os.id, os.version) if r.repository == wish.source]
+    if not rows:
+        return (_no_source(wish, os),)
+    fits = [r for r in rows if names.has_branch(r.first_branch, r.last_branch, wish.branch) and r.flavour == flavour]
+    if fits and wish.precompiled != "auto":
+        return (_no_kind(wish, os, flavour),)
+    return (
+        Finding(
+            id="GPU-PKG-122",
+            severity="error",
+            summary=f"{wish.source} has no branch {wish.branch} with {flavour} kernel modules for {os.name}",
+            wanted=f"driver_branch {wish.branch}, driver_source {wish.source}",
+            found=f"branches of that source: {_branches(r for r in rows if r.flavour == flavour) or 'none'}",
+            remedy="set driver_branch to one of them, or driver_source to another source",
+            source=rows[0].source,
+        ),
+    )
+
+
+def _branches(rows: Iterable[names.DriverPackages]) -> str:
+    """Ranges of branches for messages: 535, 580-."""
+    ends = dict.fromkeys((r.first_branch, r.last_branch) for r in rows)
+    return ", ".join(str(a) if a == b else f"{a or ''}-{b or ''}" for a, b in ends)
+
+
+def _no_source(wish: DriverWish, os: OsRelease) -> Finding:
+    return Finding(
+        id="GPU-PKG-117",
+        severity="error",
+        summary=f"the archive of {os.name} has no driver",
+        wanted=f"driver_source {wish.source}",
+        found=f"no packages of {os.id} {os.version} in the catalog (plugins/module_utils/_catalog/packages.py)",
+        remedy="set driver_source to cuda_repo",
+        source=names.PRECOMPILED,
+    )
+
+
+def _no_kind(wish: DriverWish, os: OsRelease, flavour: str) -> Finding:
+    kind = "compiled" if wish.precompiled == "true" else "DKMS packages of"
+    return Finding(
+        id="GPU-PKG-120",
+        severity="error",
+        summary=f"{wish.source} has no {kind} {flavour} kernel modules for {os.name}",
+        wanted=f"driver_precompiled {wish.precompiled}",
+        found=f"branch {wish.branch}, {flavour}: {'DKMS' if wish.precompiled == 'true' else 'compiled modules'} only",
+        remedy="set driver_precompiled to auto",
+        source=names.PRECOMPILED,
+    )
+
+
+def find_repository_package(package: str, packages: Mapping[str, Package], wish: DriverWish) -> tuple[Finding, ...]:
+    """A distribution keeps its driver in a repository of its own, which a package of its own switches on."""
+    if not package or package in packages:
+        return ()
+    return (
+        Finding(
+            id="GPU-PKG-123",
+            severity="error",
+            summary=f"{package}, which configures the distribution's repository of the driver, is not installed",
+            wanted=f"package {package} (driver_source {wish.source})",
+            found="no such package (rpm -qa)",
+            remedy=f"dnf install {package}",
+            source=names.PRECOMPILED,
+        ),
+    )
+
+
+def find_no_compiled(chosen: DriverSet, kernel: Kernel, *, severity: str) -> tuple[Finding, ...]:
+    """Nobody offers compiled modules for the running kernel."""
+    return (
+        Finding(
+            id="GPU-PKG-016",
+            severity=severity,
+            summary=f"no repository of this host has compiled kernel modules for kernel {kernel.release}",
+            wanted=f"package {chosen.kernel}" if chosen.compiled else "compiled modules (driver_precompiled auto)",
+            found="none on offer" if chosen.compiled else f"none on offer; DKMS builds them ({chosen.kernel})",
+            remedy="set driver_precompiled to false, or boot a kernel that there are modules for",
+            source="github.com/NVIDIA/yum-packaging-precompiled-kmod#28",
+        ),
+    )
+
+
+def find_taken_along(
+    resolution: Resolution, chosen: DriverSet, host: DriverHost, *, manager: str
+) -> tuple[Finding, ...]:
+    """Packages that are none of a driver would have to go for the driver."""
+    own = (*names.OWN_PATTERNS, *names.OTHER_SOURCES.get(host.os.id, ()))
+    others = [n for n in resolution.remove if n not in chosen.in_the_way and not matches(n, own)]
+    if not others:
+        return ()
+    return (
+        Finding(
+            id="GPU-PKG-124",
+            severity="error",
+            summary=f"{others[0]} would be removed for the driver",
+            wanted="a driver beside what else is installed",
+            found=f"{WORDS[manager].simulate} would remove {', '.join(others)}",
+            remedy=f"decide about it first: {WORDS[manager].remove} {' '.join(others)}",
+            source=WORDS[manager].manual,
+        ),
+    )
+
+
+def place_of(repository: Repository | DnfRepository | None, os: OsRelease) -> str:
+    """Where packages come from, for messages."""
+    return repository.uri if repository else f"the repositories of {os.name}"
+
+
 def find_unresolved(
-    wanted: PackageSet, kernel_package: str, answer: Answer, repository: Repository, kernel: Kernel
+    wanted: PackageSet, kernel_package: str, answer: Answer, place: str, kernel: Kernel, *, manager: str = "apt"
 ) -> Finding:
-    """apt refuses: headers that no repository has, a version that is not there, or its own words."""
-    headers = [n for n in wanted.others if n in answer.resolution.error]
+    """The package manager refuses: headers that no repository has, a version that is not there, or its own words."""
+    words, names_asked = WORDS[manager], (*wanted.names, *wanted.others)
+    headers = [n for n in wanted.others if n in answer.resolution.error and matches(n, names.HEADERS_PATTERNS)]
     if headers:
         return _no_headers(headers[0], kernel)
     if not offers(answer.versions, wanted.prefix):
-        return find_wrong_version(wanted, kernel_package, answer, repository)
-    asked = f"{', '.join((*wanted.names, *wanted.others))} {wanted.prefix} from {repository.uri}"
+        return find_wrong_version(wanted, kernel_package, answer, place)
+    asked = f"{', '.join(names_asked)} {wanted.prefix} from {place}"
     said = " / ".join(answer.resolution.error.splitlines())
     return find_failure(answer.resolution.failure, wanted=asked, found=said) or Finding(
         id="GPU-PKG-107",
         severity="error",
-        summary=f"apt cannot install the packages of role {wanted.owner}",
+        summary=f"{words.name} cannot install the packages of role {wanted.owner}",
         wanted=asked,
         found=said,
-        remedy=f"see it in full: apt-get --simulate install {' '.join((*wanted.names, *wanted.others))}",
-        source="apt-get(8)",
+        remedy=f"see it in full: {words.simulate} {' '.join(names_asked)}",
+        source=words.manual,
     )
 
 
 def offers(versions: Iterable[str], prefix: str) -> bool:
     """Whether one of the versions on offer is of the branch, or is the version, that ``prefix`` names."""
-    return any(not prefix or v.startswith((f"{prefix}.", f"{prefix}-")) or v == prefix for v in versions)
+    return any(is_of(v, prefix) or v.startswith(f"{prefix}-") for v in versions)
 
 
-def find_wrong_version(wanted: PackageSet, kernel_package: str, answer: Answer, repository: Repository) -> Finding:
+def find_wrong_version(wanted: PackageSet, kernel_package: str, answer: Answer, place: str) -> Finding:
     """The repository has no such version, or cannot be read at all."""
     offered = ", ".join(answer.versions)
     reason = " / ".join(answer.resolution.error.splitlines())
@@ -151,7 +268,7 @@ def find_wrong_version(wanted: PackageSet, kernel_package: str, answer: Answer, 
     return Finding(
         id="GPU-PKG-104",
         severity="error",
-        summary=f"{repository.uri} offers no {kernel_package} {wanted.prefix}".rstrip(),
+        summary=f"{place} offers no {kernel_package} {wanted.prefix}".rstrip(),
         wanted=f"{option} {wanted.prefix or '(the newest)'}",
         found=f"on offer: {offered}" if offered else f"nothing on offer: {reason or 'the index has no such package'}",
         remedy=f"set {option} to one on offer"
@@ -249,10 +366,11 @@ def find_secure_boot(kernel: Kernel, module: ModuleHost) -> tuple[Finding, ...]:
     )
 
 
-def find_needed_by_others(answer: Answer, ours: Sequence[str]) -> tuple[Finding, ...]:
+def find_needed_by_others(answer: Answer, ours: Sequence[str], *, manager: str = "apt") -> tuple[Finding, ...]:
     """Packages that would have to go with ours although we did not bring them."""
+    words = WORDS[manager]
     if answer.resolution.error:
-        return (_no_removal(answer.resolution.error),)
+        return (_no_removal(answer.resolution.error, manager),)
     others = [n for n in answer.taken if n not in ours]
     if not others:
         return ()
@@ -262,20 +380,21 @@ def find_needed_by_others(answer: Answer, ours: Sequence[str]) -> tuple[Finding,
             severity="error",
             summary=f"{others[0]} needs packages that would be removed",
             wanted="nothing on this host that needs these packages",
-            found=f"apt-get --simulate remove would take {', '.join(others)} too",
-            remedy=f"remove it first: apt-get remove {' '.join(others)}",
-            source="apt-get(8)",
+            found=f"{words.simulate_removal} would take {', '.join(others)} too",
+            remedy=f"remove it first: {words.remove} {' '.join(others)}",
+            source=words.manual,
         ),
     )
 
 
-def _no_removal(error: str) -> Finding:
+def _no_removal(error: str, manager: str) -> Finding:
+    words = WORDS[manager]
     return Finding(
         id="GPU-PKG-107",
         severity="error",
-        summary="apt cannot say what the removal would do",
-        wanted="an answer of apt-get --simulate autoremove",
+        summary=f"{words.name} cannot say what the removal would do",
+        wanted=f"an answer of {words.simulate_removal}",
         found=" / ".join(error.splitlines()),
-        remedy="repair the package database: dpkg --configure -a; apt-get --fix-broken install",
-        source="apt-get(8)",
+        remedy=f"repair the package database: {words.repair}",
+        source=words.manual,
     )

@@ -15,15 +15,21 @@ from .modules import ORDER, in_order
 from .versions import branch_number
 from .wrong_option import WrongOption as WrongOption
 
-SOURCES = ("auto", "cuda_repo")
-LATER_SOURCES = ("distro", "runfile", "preinstalled", "container")
+AUTO, CUDA_REPO, DISTRO, PREINSTALLED = "auto", "cuda_repo", "distro", "preinstalled"
+SOURCES = (AUTO, CUDA_REPO, DISTRO, PREINSTALLED)
+LATER_SOURCES = ("runfile", "container")
+PRECOMPILED = (AUTO, "true", "false")
 VERSION = re.compile(r"^\d{3,}(?:\.\d+){1,2}(?:-\S+)?$")
 FINGERPRINT = re.compile(r"^[0-9A-Fa-f]{40}$")
 
 
 @dataclass(frozen=True)
 class DriverWish:
-    """The module's options after the border: ``branch`` a number, ``version`` '' for the newest of the branch."""
+    """The module's options after the border: ``branch`` a number, ``version`` '' for the newest of the branch.
+
+    ``any_branch``: neither branch nor version was given, ``branch`` is our choice; ``any_source`` the same of
+    the source. ``precompiled``: auto, true, false.
+    """
 
     state: str
     branch: int
@@ -38,6 +44,10 @@ class DriverWish:
     repository_url: str
     repository_key_url: str
     repository_key_fingerprint: str
+    source: str = AUTO
+    precompiled: str = AUTO
+    any_branch: bool = False
+    any_source: bool = False
 
     @property
     def prefix(self) -> str:
@@ -48,10 +58,10 @@ class DriverWish:
 def driver_wish(params: Mapping[str, Any]) -> DriverWish:
     """The wish in a module's parameters. Raises WrongOption."""
     _check_source(params["source"])
-    version = (params["version"] or "").strip()
+    branch, version = (params["branch"] or "").strip(), (params["version"] or "").strip()
     return DriverWish(
         state=params["state"],
-        branch=_branch((params["branch"] or "").strip(), version),
+        branch=_branch(branch, version),
         version=version,
         flavour=params["flavour"],
         package_set=params["package_set"],
@@ -63,6 +73,9 @@ def driver_wish(params: Mapping[str, Any]) -> DriverWish:
         repository_url=read_url("repository_url", params["repository_url"]),
         repository_key_url=read_url("repository_key_url", params["repository_key_url"]),
         repository_key_fingerprint=read_fingerprint(params["repository_key_fingerprint"]),
+        source=params["source"],
+        precompiled=_precompiled(params["precompiled"]),
+        any_branch=not branch and not version,
     )
 
 
@@ -74,6 +87,16 @@ def _check_source(source: str) -> None:
             f"source is {source!r}, which this release does not support yet; wanted one of {', '.join(SOURCES)}"
         )
     raise WrongOption(f"source is {source!r}, wanted one of {', '.join(SOURCES)}")
+
+
+def _precompiled(value: str) -> str:
+    """auto, true or false; YAML and surveys make booleans of the last two, in several spellings."""
+    text = str(value).strip().lower()
+    named = {"": AUTO, "yes": "true", "no": "false", "on": "true", "off": "false", "1": "true", "0": "false"}
+    text = named.get(text, text)
+    if text not in PRECOMPILED:
+        raise WrongOption(f"precompiled is {value!r}, wanted one of {', '.join(PRECOMPILED)}")
+    return text
 
 
 def _branch(branch: str, version: str) -> int:

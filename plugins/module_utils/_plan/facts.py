@@ -94,7 +94,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Package:
-    """One package. ``state`` is dpkg's third word: installed, half-configured, unpacked ..."""
+    """One package. ``state`` is dpkg's third word: installed, half-configured, unpacked ...; rpm has the first only."""
 
     name: str
     version: str
@@ -110,19 +110,29 @@ class Package:
 
 @dataclass(frozen=True)
 class AptSource:
-    """One enabled entry of apt's sources: its file, URI without a slash at its end, suite, and Signed-By."""
+    """One enabled entry of apt's sources: its file, URI without a slash at its end, suite, Signed-By, components."""
 
     path: str
     uri: str
     suite: str
     signed_by: str
+    components: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DnfSource:
+    """One enabled section of a .repo file: its file, id, and base address without a slash at its end ('': mirrors)."""
+
+    path: str
+    id: str
+    uri: str
 
 
 @dataclass(frozen=True)
 class Resolution:
-    """What apt would do: packages with versions to install, names to remove; ``error`` is its text when it refuses.
+    """What the package manager would do: packages with versions to install, names to remove.
 
-    ``failure``: what that text says, as _observe/texts/apt_errors reads it; empty when apt does not refuse.
+    ``error`` is its text when it refuses, ``failure`` what that text says (see _observe/texts), else empty.
     """
 
     install: dict[str, str]

@@ -19,7 +19,10 @@ HEADER = "# Managed by gpu.fleet; removed with the role that wrote it.\n"
 
 @dataclass(frozen=True)
 class Repository:
-    """``name`` is a part of file names; ``uri`` ends with a slash for a flat repository (suite ``/``)."""
+    """``name`` is a part of file names; ``uri`` ends with a slash for a flat repository (suite ``/``).
+
+    ``components``: of a repository that the host trusts already, by ``signed_by``; then there is no key of ours.
+    """
 
     name: str
     uri: str
@@ -27,6 +30,8 @@ class Repository:
     architecture: str
     key_url: str
     key_fingerprint: str
+    components: str = ""
+    signed_by: str = ""
 
     @property
     def key_path(self) -> str:
@@ -40,9 +45,13 @@ class Repository:
 
     def render(self, *, key_path: str | None = None) -> str:
         """The text of the deb822 file (sources.list(5)); ``key_path`` replaces the path of the key."""
+        components = f"Components: {self.components}\n" if self.components else ""
+        # Two entries for one address have to say the same of its key, nothing included.
+        key = self.signed_by.replace("\n", "\n ") if self.components else key_path or self.key_path
+        signed = f"Signed-By: {key}\n" if key else ""
         return (
-            f"{HEADER}Types: deb\nURIs: {self.uri}\nSuites: {self.suite}\nArchitectures: {self.architecture}\n"
-            f"Signed-By: {key_path or self.key_path}\n"
+            f"{HEADER}Types: deb\nURIs: {self.uri}\nSuites: {self.suite}\n{components}"
+            f"Architectures: {self.architecture}\n{signed}"
         )
 
 

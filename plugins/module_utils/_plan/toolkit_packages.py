@@ -11,16 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._catalog import distributions
+from .._catalog.distributions import APT
 from .._catalog.packages import TOOLKIT_PACKAGES, TOOLKIT_PROGRAMS_PACKAGE
 from .ask import Answer, Ask
 from .driver_findings import find_needed_by_others, find_unresolved, find_unsupported, find_wrong_version, offers
 from .driver_wish import WrongOption, read_fingerprint, read_url
 from .facts import AptSource, Kernel, OsRelease, Package, Resolution
-from .packages import (
-    PackageSet,
-    find_foreign_holds,
-    find_kernel_images,
-    lacking,
+from .packages import PackageSet, find_foreign_holds, find_kernel_images, lacking
+from .packages_apt import (
+    pin_path,
     pin_version,
     plan_holds,
     plan_no_packages,
@@ -113,7 +112,7 @@ def decide_toolkit(wish: ToolkitWish, host: ToolkitHost, *, answer: Answer | Non
     if wish.state == "absent":
         return _absent(wish, host, answer)
     repository = toolkit_repository(wish, host.kernel)
-    found = find_unsupported(host.os, host.kernel) + find_conflicts(repository, host.sources)
+    found = find_unsupported(host.os, host.kernel, managers=(APT,)) + find_conflicts(repository, host.sources)
     if found:
         return ToolkitDecision(Work(findings=found))
     wanted = toolkit_set(wish)
@@ -142,7 +141,7 @@ def _present(
     changing = (*resolution.install, *resolution.remove)
     # What changes was released before, so it has to be held again.
     free = {n: replace(p, held=p.held and n not in changing) for n, p in host.packages.items()}
-    pin = host.files.get(wanted.pin_path)
+    pin = host.files.get(pin_path(wanted.owner))
     work = join_work(
         [
             plan_repository(repository, host.files, key=answer.key if answer else None),
@@ -157,10 +156,10 @@ def _present(
 def _problems(host: ToolkitHost, wanted: PackageSet, repository: Repository, answer: Answer) -> tuple[Any, ...]:
     resolution, package = answer.resolution, TOOLKIT_PROGRAMS_PACKAGE
     if resolution.error:
-        return (find_unresolved(wanted, package, answer, repository, host.kernel),)
+        return (find_unresolved(wanted, package, answer, repository.uri, host.kernel),)
     found = resolution.install.get(package) or (host.packages[package].version if package in host.packages else "")
     if wanted.prefix and not offers((found,), wanted.prefix):
-        return (find_wrong_version(wanted, package, answer, repository),)
+        return (find_wrong_version(wanted, package, answer, repository.uri),)
     changing = (*resolution.install, *resolution.remove)
     return find_kernel_images(resolution) + find_foreign_holds(changing, host.packages, host.owned)
 
@@ -176,7 +175,7 @@ def _absent(wish: ToolkitWish, host: ToolkitHost, answer: Answer | None) -> Tool
         return ToolkitDecision(ask=Ask("remove", asked, repository))
     resolution = answer.resolution if answer else Resolution({})
     removable = tuple(n for n in resolution.remove if n in ours)
-    pin = host.files.get(wanted.pin_path)
+    pin = host.files.get(pin_path(wanted.owner))
     parts = [
         Work(findings=find_needed_by_others(answer, ours) if answer else ()),
         plan_no_packages(wanted, host.packages, removable=removable, pin=pin, owned=host.owned),

@@ -320,19 +320,20 @@ def test_a_distribution_is_complete(row):
     assert row.directory in driver.systems
 
 
-# os-release -> folder of the CUDA repository, and whether roles install there.
+# os-release -> folder of the CUDA repository, and what installs packages.
 RELEASES = {
-    ("rocky", "9.8"): ("rhel9", False),
-    ("almalinux", "10.2"): ("rhel10", False),
-    ("ubuntu", "24.04"): ("ubuntu2404", False),
-    ("amzn", "2023"): ("amzn2023", False),
-    ("debian", "12"): ("debian12", True),
+    ("rocky", "9.8"): ("rhel9", "dnf"),
+    ("almalinux", "10.2"): ("rhel10", "dnf"),
+    ("ubuntu", "24.04"): ("ubuntu2404", "apt"),
+    ("amzn", "2023"): ("amzn2023", "dnf"),
+    ("debian", "12"): ("debian12", "apt"),
 }
 
 
 @pytest.mark.parametrize(("release", "found"), RELEASES.items(), ids=lambda x: " ".join(map(str, x)))
 def test_distribution_of(release, found):
-    assert (distributions.distribution_of(*release).directory, distributions.installs_on(*release)) == found
+    row = distributions.distribution_of(*release)
+    assert (row.directory, row.manager) == found
 
 
 def test_distributions_that_are_none_of_ours():

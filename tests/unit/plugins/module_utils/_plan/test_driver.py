@@ -13,10 +13,10 @@ from ansible_collections.gpu.fleet.plugins.module_utils._catalog.packages import
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver import (
     MODULES_LOAD,
-    DriverHost,
     decide_driver,
     driver_repository,
 )
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_host import DriverHost
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import DriverWish
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     AptSource,
@@ -31,7 +31,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     Service,
 )
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages import render_pin
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages_apt import render_pin
 
 KEY = "EB693B3035CD5710E231E123A4B469963BF863CC"
 UNIT = "nvidia-persistenced.service"
@@ -237,7 +237,7 @@ def test_a_stale_module_is_reloaded_or_needs_a_reboot():
 @pytest.mark.parametrize(
     ("host", "finding", "words"),
     [
-        (replace(BARE, os=OsRelease("rocky", "9.6", "Rocky Linux 9.6")), "GPU-PKG-101", "debian 12, debian 13"),
+        (replace(BARE, os=OsRelease("rocky", "8.10", "Rocky Linux 8.10")), "GPU-PKG-101", "rocky 9"),
         (replace(BARE, os=OsRelease("", "", "")), "GPU-PKG-101", "debian 12"),
         (replace(BARE, kernel=replace(BARE.kernel, machine="ppc64le")), "GPU-PKG-102", "x86_64, aarch64"),
         (replace(BARE, pci=(replace(H100, device="1db1"),)), "GPU-KRN-024", "driver_branch to '580'"),

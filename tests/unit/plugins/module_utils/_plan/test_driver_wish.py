@@ -12,6 +12,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import
 RIGHT = {
     "state": "present",
     "source": "auto",
+    "precompiled": "auto",
     "branch": "",
     "version": "",
     "flavour": "auto",
@@ -42,6 +43,20 @@ def test_branch_and_version(given, branch, prefix):
     assert (wish.branch, wish.prefix) == (branch, prefix)
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [("", "auto"), ("auto", "auto"), (True, "true"), ("yes", "true"), ("False", "false"), ("no", "false")],
+)
+def test_precompiled_as_yaml_and_surveys_spell_it(given, found):
+    assert driver_wish({**RIGHT, "precompiled": given}).precompiled == found
+
+
+def test_an_empty_branch_and_version_leave_the_choice_to_the_source():
+    assert driver_wish(RIGHT).any_branch
+    assert not driver_wish({**RIGHT, "branch": "580"}).any_branch
+    assert not driver_wish({**RIGHT, "version": "580.142"}).any_branch
+
+
 def test_modules_come_in_the_order_of_loading():
     assert driver_wish(RIGHT).modules == ("nvidia", "nvidia_uvm")
 
@@ -57,9 +72,10 @@ def test_fingerprint_may_be_copied_with_blanks():
     [
         (
             {"source": "runfile"},
-            "source is 'runfile', which this release does not support yet; wanted one of auto, cuda_repo",
+            "source is 'runfile', which this release does not support yet; wanted one of auto, cuda_repo, distro",
         ),
-        ({"source": "ppa"}, "source is 'ppa', wanted one of auto, cuda_repo"),
+        ({"source": "ppa"}, "source is 'ppa', wanted one of auto, cuda_repo, distro, preinstalled"),
+        ({"precompiled": "maybe"}, "precompiled is 'maybe', wanted one of auto, true, false"),
         ({"branch": "production"}, "branch is 'production', wanted a driver branch: one of 470, "),
         ({"branch": "600"}, "branch is 600, wanted a branch that this release knows: 470, "),
         ({"version": "latest"}, "version is 'latest', wanted a driver version such as 595.71.05"),

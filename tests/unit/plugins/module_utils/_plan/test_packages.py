@@ -8,13 +8,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import AptSource, Package
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages import (
-    PackageSet,
-    lacking,
-    pin_version,
-    plan_holds,
-    render_pin,
-)
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages import PackageSet, lacking
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages_apt import pin_version, plan_holds, render_pin
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.repository import (
     Repository,
     find_conflicts,

@@ -14,7 +14,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._catalog.packages import
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import WrongOption
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import Kernel, OsRelease, Package, Resolution
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages import render_pin
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages_apt import render_pin
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.toolkit_packages import (
     ToolkitHost,
     decide_toolkit,
