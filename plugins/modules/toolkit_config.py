@@ -12,7 +12,10 @@ short_description: Set keys of the NVIDIA Container Toolkit's config.toml
 version_added: 0.1.0
 description:
   - Sets or removes single keys. Comments, order and other keys survive.
-  - Knows the keys of toolkit 1.20 with their types, and refuses values with which containers would not start.
+  - Knows the keys of toolkit 1.20 with their types. Refuses other keys, and values with which containers would not
+    start.
+  - A file that is not there gets the toolkit's defaults for this host (ldconfig, and the user on SUSE) beside
+    O(settings).
 options:
   state:
     description: V(absent) sets every key that this module has set back to what it was.
@@ -26,7 +29,7 @@ options:
   settings:
     description:
       - Dotted name of a key to its value, for example C(nvidia-container-runtime.mode). A null value removes the
-        key, so that the toolkit's default holds.
+        key, so that the toolkit's default holds, and may be given for any key.
       - Lists may be given as texts with colons between the parts.
       - A key that an earlier run has set, and that is not here any more, goes back to what it was.
     type: dict

@@ -19,6 +19,12 @@ def read_os_release(host: HostRoot) -> OsRelease:
     return OsRelease(id=fields.get("ID", ""), version=fields.get("VERSION_ID", ""), name=name)
 
 
+def read_likes(host: HostRoot) -> tuple[str, ...]:
+    """ID, and the words of ID_LIKE: what the host is, or is made from."""
+    fields = parse_os_release(next((t for t in map(host.text, PATHS) if t is not None), ""))
+    return (fields.get("ID", "").partition("-")[0], *fields.get("ID_LIKE", "").split())
+
+
 def parse_os_release(text: str) -> dict[str, str]:
     """The shell-like assignments of os-release(5), quotes removed."""
     found = {}

@@ -9,11 +9,14 @@ Private to this collection.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from .._catalog.toolkit_config import REAL_LDCONFIG, SUSE
 from .._plan.engine import Owned
 from .._plan.toolkit_config import ConfigState
 from .files import HostRoot
+from .os_release import read_likes
 from .texts.documents import parse_toml
 
 OWN_UNITS = "/etc/systemd/system"
@@ -21,14 +24,15 @@ MASK = "/dev/null"
 
 
 def read_toolkit_config(host: HostRoot, path: str, *, toml: Any, owned: Iterable[Owned]) -> ConfigState:
-    """The file at ``path``. ``toml`` is the package tomlkit."""
+    """The file at ``path``, and what its defaults depend on. ``toml`` is the package tomlkit."""
     text = host.text(path)
+    found = ConfigState(
+        None, owned=tuple(owned), real_ldconfig=host.exists(REAL_LDCONFIG), suse=bool(set(read_likes(host)) & set(SUSE))
+    )
     if text is None:
-        return ConfigState(None, "", tuple(owned))
+        return found
     parsed = parse_toml(text, toml)
-    if parsed.error:
-        return ConfigState(None, f"{path}: {parsed.fault}", tuple(owned))
-    return ConfigState(parsed.document, "", tuple(owned))
+    return replace(found, error=f"{path}: {parsed.fault}") if parsed.error else replace(found, document=parsed.document)
 
 
 def read_mask(host: HostRoot, unit: str) -> str:

@@ -6,30 +6,47 @@
 from __future__ import annotations
 
 import copy
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._catalog.toolkit_config import FREE_LDCONFIG, LDCONFIG, SETTINGS, Setting
+from .._catalog.toolkit_config import (
+    FREE_LDCONFIG,
+    LDCONFIG,
+    PLAIN_LDCONFIG,
+    REAL_LDCONFIG,
+    SETTINGS,
+    SUSE_USER,
+    USER,
+    Setting,
+)
 from .engine import ABSENT, Document, EnginePlan, FileChange, Owned, is_created, lookup, make_plan, prune, table, undo
 from .model import Finding
 
+CLOSE_NAMES = 3
 WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 SOURCE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html"
 
 
 @dataclass(frozen=True)
 class ConfigState:
-    """The file, parsed; None where it is absent. ``error``: why it cannot be parsed."""
+    """The file, parsed; None where it is absent. ``error``: why it cannot be parsed.
+
+    ``real_ldconfig``: ldconfig of this host is a wrapper. ``suse``: the host is a SUSE, or says that it is like one.
+    """
 
     document: Document | None
     error: str = ""
     owned: tuple[Owned, ...] = field(default_factory=tuple)
+    real_ldconfig: bool = False
+    suse: bool = False
 
 
 def plan_toolkit_config(path: str, state_wanted: str, settings: Mapping[str, Any], state: ConfigState) -> EnginePlan:
     """``settings``: dotted name -> value; None takes the key out, so that the toolkit's default holds.
 
+    A file that is not there gets the toolkit's defaults for this host too, as its packages would write it.
     With ``state_wanted`` absent, every value that this collection has set goes back to what it was.
     """
     if state.error:
@@ -38,7 +55,7 @@ def plan_toolkit_config(path: str, state_wanted: str, settings: Mapping[str, Any
         return make_plan([FileChange(path, state.document, _without_ours(path, state), "state is absent", "nothing")])
     values, findings = cast_settings(settings)
     try:
-        after = _with(_without_dropped(path, settings, state), values)
+        after = _with(_base(path, settings, state), values)
     except TypeError as error:
         return make_plan((), [*findings, _unreadable(path, str(error))])
     findings += _ldconfig(path, after)
@@ -55,8 +72,9 @@ def cast_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fin
     for name, value in settings.items():
         row = SETTINGS.get(name)
         if row is None:
-            findings.append(_unknown(name))
-            values[name] = value
+            # What is to go may be of a toolkit that was here before.
+            values[name] = None
+            findings += [] if value is None else [_unknown(name)]
             continue
         values[name] = None if value is None else _cast(row, value)
         if value is not None and not _fits(row, values[name]):
@@ -105,10 +123,22 @@ def _without_ours(path: str, state: ConfigState) -> Document | None:
     return None if not after and is_created(path, state.owned) else after
 
 
-def _without_dropped(path: str, settings: Mapping[str, Any], state: ConfigState) -> Document:
-    """The file without what was set by an earlier run and is wanted no longer."""
-    dropped = [o for o in state.owned if o.path == path and o.key and ".".join(o.key) not in settings]
-    return undo(state.document or {}, dropped)
+def _base(path: str, settings: Mapping[str, Any], state: ConfigState) -> Document:
+    """What the settings are laid over: the file without what an earlier run has set and is wanted no longer."""
+    defaults = default_settings(real_ldconfig=state.real_ldconfig, suse=state.suse)
+    if state.document is None:
+        return _with({}, defaults) if settings else {}
+    ours = [(row, ".".join(row.key)) for row in state.owned if row.path == path and row.key]
+    dropped = [row for row, name in ours if name not in settings and defaults.get(name) != row.ours]
+    return undo(state.document, dropped)
+
+
+def default_settings(*, real_ldconfig: bool, suse: bool) -> dict[str, Any]:
+    """Dotted name -> value of a new file on this host."""
+    rows = {name: row.default for name, row in SETTINGS.items() if row.default is not None}
+    found: dict[str, Any] = {n: list(v) if isinstance(v, tuple) else v for n, v in rows.items()}
+    found[LDCONFIG] = f"@{REAL_LDCONFIG if real_ldconfig else PLAIN_LDCONFIG}"
+    return {**found, USER: SUSE_USER} if suse else found
 
 
 def _ldconfig(path: str, after: Document) -> list[Finding]:
@@ -142,15 +172,23 @@ def _unreadable(path: str, error: str) -> Finding:
 
 
 def _unknown(name: str) -> Finding:
+    """A slip of the pen in a name would change nothing, and nobody would be told."""
+    close = difflib.get_close_matches(name, SETTINGS, n=CLOSE_NAMES) or _same_end(name)
     return Finding(
         id="GPU-CTR-110",
-        severity="warning",
+        severity="error",
         summary=f"the toolkit 1.20 does not know the setting {name}",
         wanted="one of the keys that nvidia-ctk config default prints",
         found=f"settings: {name}",
-        remedy="correct the name, or leave it if a later toolkit knows it",
+        remedy=f"correct the name (close to it: {', '.join(close)})" if close else "take it out, or correct the name",
         source=SOURCE,
     )
+
+
+def _same_end(name: str) -> list[str]:
+    """Settings whose last part is that of ``name``: the table was forgotten, or is another one."""
+    end = name.rpartition(".")[2]
+    return [known for known in SETTINGS if known.rpartition(".")[2] == end][:CLOSE_NAMES]
 
 
 def _refused(name: str, value: Any, row: Setting) -> Finding:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.engine import Owned
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.engine import Owned, differences
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.toolkit_config import (
     ConfigState,
     cast_settings,
@@ -24,7 +24,6 @@ CASES = {
     "changed": ({MODE: "cdi"}, DOCUMENT, {**DOCUMENT, "nvidia-container-runtime": {"mode": "cdi"}}),
     "text for a truth value": ({"disable-require": "yes"}, DOCUMENT, {**DOCUMENT, "disable-require": True}),
     "removed with its table": ({MODE: None}, DOCUMENT, {"disable-require": False}),
-    "no file": ({MODE: "cdi"}, None, {"nvidia-container-runtime": {"mode": "cdi"}}),
     "no file, nothing wanted": ({}, None, None),
     "list with colons": (
         {"nvidia-container-runtime.runtimes": "runc:crun"},
@@ -60,10 +59,48 @@ def test_ldconfig_of_the_container_where_it_is_allowed():
     assert not plan_toolkit_config(PATH, "present", settings, ConfigState({})).plan.blocked
 
 
-def test_unknown_key_is_set_and_told():
-    values, findings = cast_settings({"future.key": 1})
-    assert values == {"future.key": 1}
-    assert [f.severity for f in findings] == ["warning"]
+UNKNOWN = {
+    "nvidia-container-runtime.mod": "nvidia-container-runtime.mode",
+    "no-cgroups": "nvidia-container-cli.no-cgroups",
+    "nvidia_container_cli.root": "nvidia-container-cli.root",
+}
+
+
+@pytest.mark.parametrize(("name", "close"), UNKNOWN.items(), ids=UNKNOWN)
+def test_unknown_key_is_an_error_that_lists_close_names(name, close):
+    _values, (finding,) = cast_settings({name: "x"})
+    assert (finding.id, finding.severity) == ("GPU-CTR-110", "error")
+    assert close in finding.remedy
+
+
+def test_unknown_key_may_go():
+    plan = plan_toolkit_config(PATH, "present", {"future.key": None}, ConfigState({"future": {"key": 1}, "a": 1}))
+    assert [f.after for f in plan.files] == [{"a": 1}]
+
+
+# host -> what differs from a plain one in nvidia-container-cli of a new file
+HOSTS = {
+    "plain": ({}, {"ldconfig": "@/sbin/ldconfig"}),
+    "wrapped ldconfig": ({"real_ldconfig": True}, {"ldconfig": "@/sbin/ldconfig.real"}),
+    "SUSE": ({"suse": True}, {"ldconfig": "@/sbin/ldconfig", "user": "root:video"}),
+}
+
+
+@pytest.mark.parametrize(("host", "cli"), HOSTS.values(), ids=HOSTS)
+def test_a_new_file_has_the_defaults_of_the_host(host, cli):
+    (change,) = plan_toolkit_config(PATH, "present", {MODE: "cdi"}, ConfigState(None, **host)).files
+    assert change.after["nvidia-container-cli"] == {"environment": [], "load-kmods": True, **cli}
+    assert change.after["nvidia-container-runtime"]["mode"] == "cdi"
+    assert change.after["nvidia-container-runtime"]["runtimes"] == ["runc", "crun"]
+
+
+def test_defaults_of_a_new_file_stay_and_go_with_it():
+    (change,) = plan_toolkit_config(PATH, "present", {MODE: "cdi"}, ConfigState(None)).files
+    rows = [(key, value) for key, _old, value in differences({}, change.after)]
+    owned = (Owned(PATH, (), None, "present"), *(Owned(PATH, key, None, value) for key, value in rows))
+    state = ConfigState(change.after, owned=owned)
+    assert plan_toolkit_config(PATH, "present", {MODE: "cdi"}, state).files == ()
+    assert plan_toolkit_config(PATH, "absent", {}, state).files[0].after is None
 
 
 OWNED = (Owned(PATH, ("nvidia-container-runtime", "mode"), "auto", "cdi"),)
