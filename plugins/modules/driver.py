@@ -244,7 +244,7 @@ def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> Driver
         if decision.ask is None:
             break
         answer = ASKS[decision.ask.manager](host, run, decision.ask, fetch=fetch)
-        decision = decide_driver(wish, with_holders(host, found), answer=answer)
+        decision = decide_driver(wish, with_holders(host, run, found), answer=answer)
     return decision
 
 

@@ -14,12 +14,17 @@ description:
   - Loads modules in the order in which they need each other and unloads them in reverse. Makes the device nodes that
     lack, and the C(/dev/char) links through which systemd finds devices by their numbers.
   - Ends no process. Who holds a device is named in RV(holders), and the task fails before anything is unloaded.
-  - C(nvidia-persistenced.service) is stopped for unloading and started again after a reload.
+  - Services of the driver that run are stopped for unloading, in this order, and started again in reverse after a
+    reload, also when it fails. They are C(dcgm-exporter), C(nvidia-dcgm), C(nvidia-topologyd), C(nvidia-gridd),
+    C(nvidia-imex), C(nvidia-fabricmanager) and C(nvidia-persistenced). What a killed run left stopped is started by the
+    next one.
+  - A reload brings back every module of the driver that was loaded before, also where O(modules) does not name it.
 options:
   state:
     description:
       - V(loaded) loads what is not loaded. V(unloaded) takes all modules of the driver away.
-      - V(reloaded) is V(loaded), and replaces loaded modules whose version or flavour is not that on disk.
+      - V(reloaded) is V(loaded), and replaces loaded modules whose version or flavour is not that on disk, or whose
+        parameters are not those of C(/etc/modprobe.d/gpu-fleet-driver.conf).
     type: str
     choices: [loaded, unloaded, reloaded]
     default: loaded
@@ -74,12 +79,41 @@ holders:
   type: list
   elements: dict
   returned: always
+  contains:
+    pid:
+      description: Its process id.
+      type: int
+    name:
+      description: Its name as the kernel cuts it to 15 characters.
+      type: str
+    devices:
+      description: The device nodes that it has open.
+      type: list
+      elements: str
+    command:
+      description: The first two words of its command line. Further ones may be secrets.
+      type: str
+    unit:
+      description: The unit of systemd that it belongs to. Empty for none.
+      type: str
+    container:
+      description: The id of its container. Empty for none.
+      type: str
+    pod:
+      description: Namespace and name of its pod, or its uid where the kubelet keeps no logs of it. Empty for none.
+      type: str
   sample:
     - pid: 4211
       name: python3
       devices: [/dev/nvidia0, /dev/nvidiactl]
+      command: python3 train.py
+      unit: ''
+      container: 4bb1a2b6f5c3e0d9a8877665544332211000ffeeddccbbaa99887766554433aa
+      pod: research/train-0
 reboot_required:
-  description: Whether the loaded module is not the one on disk and processes keep it from being replaced.
+  description:
+    - Whether the loaded module is not the one on disk, or has other parameters, and processes keep it from being
+      replaced.
   type: bool
   returned: always
 """
@@ -90,24 +124,14 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.bring_about import bring_about
-from ..module_utils._act.modules import ModuleError, apply_step, settle, start_clients, stop_clients
+from ..module_utils._act.driver_modules import Interrupted, ModuleRun, signals_raise
+from ..module_utils._act.modules import ModuleError
 from ..module_utils._ansible import runner
 from ..module_utils._observe.command import Run
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.module_host import read_module_host
 from ..module_utils._plan.model import Plan, Step
-from ..module_utils._plan.modules import (
-    DEV_CHAR,
-    ORDER,
-    RELOADED,
-    SERVER,
-    ModuleHost,
-    blockers,
-    in_order,
-    is_stale,
-    plan_modules,
-    uncounted_references,
-)
+from ..module_utils._plan.modules import ORDER, SERVER, ModuleHost, blockers, in_order, is_stale, plan_modules
 
 OPTIONS: dict[str, Any] = {
     "state": {"type": "str", "choices": ["loaded", "unloaded", "reloaded"], "default": "loaded"},
@@ -130,15 +154,13 @@ class Task:
     """One run of the module: its observation, decision and steps."""
 
     def __init__(self, params: dict[str, Any], run: Run) -> None:
-        self.run = run
         self.state, self.links = params["state"], params["dev_char_links"]
         self.wanted = in_order(params["modules"])
-        self.host = HostRoot(params["host_root"])
-        self.stopped: tuple[str, ...] = ()
-        self.unloaded: list[str] = []
+        self.host, self.run = HostRoot(params["host_root"]), run
+        self.modules = ModuleRun(self.host, run, self.observe, state=self.state)
 
     def observe(self) -> ModuleHost:
-        """Modules, nodes, links, and where needed holders."""
+        """Modules, nodes, links, and where needed users."""
         return read_module_host(self.host, self.run, state=self.state)
 
     def decide(self, found: ModuleHost) -> Plan:
@@ -146,38 +168,22 @@ class Task:
         return plan_modules(found, state=self.state, wanted=self.wanted, links=self.links)
 
     def act(self, step: Step, found: ModuleHost) -> None:
-        """One step. Services that hold the driver are stopped before the first unloading."""
-        if step.action == "unload" and not self.stopped:
-            self.stopped = stop_clients(self.run)
-            self._refuse_if_used()
-        if step.target == DEV_CHAR:
-            settle(self.run, self.observe, wanted=self.wanted, links=self.links)
-        else:
-            apply_step(self.run, step)
-        if step.action == "unload":
-            self.unloaded.append(step.target)
-
-    def _refuse_if_used(self) -> None:
-        """The kernel's own count, before the first module goes: not every user is seen in /proc/<pid>/fd."""
-        users = uncounted_references(self.observe().modules)
-        if users:
-            raise ModuleError(f"{users}; nothing was unloaded: end what uses the GPUs, or reboot the host")
+        """See ModuleRun.act()."""
+        self.modules.act(step, found, wanted=self.wanted, links=self.links)
 
     def bring_about(self, module: AnsibleModule) -> dict[str, Any]:
-        """The result. What was stopped is started again, unless the driver is to stay away."""
+        """The result. What was stopped is started again however the run ends."""
         try:
-            result = bring_about(module, observe=self.observe, decide=self.decide, act=self.act, returns=returns)
-        except ModuleError as error:
-            raise ModuleError(f"{error}{self._restore()}") from error
-        if self.state == RELOADED:
-            start_clients(self.run, self.stopped)
+            with signals_raise():
+                result = bring_about(module, observe=self.observe, decide=self.decide, act=self.act, returns=returns)
+        except (ModuleError, Interrupted) as error:
+            raise ModuleError(f"{error}{self.modules.restore()}") from error
+        except BaseException:
+            self.modules.restore()
+            raise
+        if not module.check_mode:
+            self.modules.done()
         return result
-
-    def _restore(self) -> str:
-        """Loads again what was unloaded and starts what was stopped; what of that failed, as the end of a message."""
-        left = [name for name in reversed(self.unloaded) if self.run(["modprobe", name])[0] != 0]
-        left += [unit for unit in self.stopped if self.run(["systemctl", "start", unit])[0] != 0]
-        return f"; could not be brought back: {', '.join(left)}" if left else "; everything is as it was"
 
 
 def main() -> None:
@@ -193,7 +199,7 @@ def main() -> None:
         )
     try:
         result = task.bring_about(module)
-    except ModuleError as error:
+    except (ModuleError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from .._observe.command import Run
 from .._plan.model import Step
-from .._plan.modules import CLIENTS, LOADED, ModuleHost, plan_modules
+from .._plan.modules import LOADED, ModuleHost, plan_modules
 
 
 class ModuleError(Exception):
@@ -36,9 +36,13 @@ def apply_step(run: Run, step: Step) -> None:
     elif step.action == "unload":
         call(run, ["modprobe", "-r", step.target])
     elif step.action == "create_node":
+        if os.path.lexists(step.target):
+            os.unlink(step.target)
         call(run, node_command(step.target))
     elif step.action == "link":
         replace_link(step.target, str(step.after))
+    elif step.action in ("stop", "start"):
+        call(run, ["systemctl", step.action, step.target])
     else:
         raise ValueError(f"no way to carry out {step.action!r}")
 
@@ -77,23 +81,6 @@ def replace_link(path: str, text: str) -> None:
         os.unlink(temporary)
     os.symlink(text, temporary)
     os.rename(temporary, path)
-
-
-def stop_clients(run: Run) -> tuple[str, ...]:
-    """Stops the running services that hold the driver without work of users; their names, to be started again."""
-    running = []
-    for unit in CLIENTS.values():
-        status, _text, _errors = run(["systemctl", "is-active", "--quiet", unit])
-        if status == 0:
-            call(run, ["systemctl", "stop", unit])
-            running.append(unit)
-    return tuple(running)
-
-
-def start_clients(run: Run, units: Sequence[str]) -> None:
-    """Starts again what stop_clients() stopped."""
-    for unit in units:
-        call(run, ["systemctl", "start", unit])
 
 
 def call(run: Run, args: Sequence[str]) -> None:

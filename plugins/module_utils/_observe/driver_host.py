@@ -21,8 +21,7 @@ from .command import Run
 from .dnf_sources import read_dnf_sources
 from .files import HostRoot
 from .kernel import read_kernel
-from .module_host import read_module_host
-from .modules import read_holders
+from .module_host import read_module_host, with_users
 from .os_release import read_os_release
 from .packages import read_packages
 from .pci import read_pci
@@ -70,8 +69,8 @@ def _repositories(host: HostRoot, os: OsRelease, kernel: Kernel) -> tuple[DnfSou
     return read_dnf_sources(host, release=release_of(DNF, os.version), machine=kernel.machine)
 
 
-def with_holders(host: HostRoot, found: DriverHost) -> DriverHost:
+def with_holders(host: HostRoot, run: Run, found: DriverHost) -> DriverHost:
     """The same with whoever holds the loaded driver: asked only when its packages are about to change."""
     if found.module.loaded is None:
         return found
-    return replace(found, module=replace(found.module, holders=read_holders(host)))
+    return replace(found, module=with_users(host, run, found.module))

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from .._plan.facts import Holder, LoadedModule
 from .files import HostRoot
+from .texts.control_group import read_control_group
 from .texts.module_list import read_module_list
 
-DEVICE = re.compile(r"^/dev/nvidia[^/]*(?:/.*)?$")
+DEVICE = re.compile(r"^/dev/(?:nvidia[^/]*|gdrdrv)(?:/.*)?$")
+POD_LOGS = "/var/log/pods"
 
 
 def read_modules(host: HostRoot) -> dict[str, LoadedModule]:
@@ -28,8 +31,30 @@ def parse_modules(text: str) -> dict[str, LoadedModule]:
 def read_holders(host: HostRoot) -> tuple[Holder, ...]:
     """Every process with a file descriptor on /dev/nvidia*, in the order of process ids."""
     pids = sorted(int(p) for p in host.names("/proc") if p.isdigit())
-    found = ((pid, _devices(host, pid)) for pid in pids)
-    return tuple(Holder(pid=p, name=host.line(f"/proc/{p}/comm") or "?", devices=d) for p, d in found if d)
+    found = [(pid, devices) for pid in pids for devices in [_devices(host, pid)] if devices]
+    pods = _pods(host) if found else {}
+    return tuple(_holder(host, pid, devices, pods) for pid, devices in found)
+
+
+def _holder(host: HostRoot, pid: int, devices: tuple[str, ...], pods: Mapping[str, str]) -> Holder:
+    place = read_control_group(host.text(f"/proc/{pid}/cgroup") or "")
+    words = (host.text(f"/proc/{pid}/cmdline") or "").split("\0")
+    return Holder(
+        pid=pid,
+        name=host.line(f"/proc/{pid}/comm") or "?",
+        devices=devices,
+        # Further arguments may be secrets, and findings go into reports.
+        command=" ".join(w for w in words[:2] if w),
+        unit=place.unit,
+        container=place.container,
+        pod=pods.get(place.pod, place.pod),
+    )
+
+
+def _pods(host: HostRoot) -> dict[str, str]:
+    """Uid of each pod -> namespace/name, by the folders in which the kubelet keeps the logs of its pods."""
+    parts = (name.split("_") for name in host.names(POD_LOGS))
+    return {part[2]: f"{part[0]}/{part[1]}" for part in parts if len(part) == 3}
 
 
 def _devices(host: HostRoot, pid: int) -> tuple[str, ...]:

@@ -20,7 +20,18 @@ from .driver_wish import AUTO, CUDA_REPO, PREINSTALLED, DriverWish
 from .facts import Resolution, Service
 from .flavour import NO_GPU, Flavour, decide_flavour, gpus_of
 from .model import Finding, Step
-from .modules import LOADED, RELOADED, UNLOADED, after_load, blockers, find_in_use, in_order, plan_modules
+from .modules import (
+    LOADED,
+    RELOADED,
+    UNLOADED,
+    after_load,
+    blockers,
+    find_in_use,
+    plan_modules,
+    start_again,
+    to_load,
+    unload_steps,
+)
 from .package_manager import Change, Removal
 from .package_managers import manager_of
 from .packages import find_foreign_holds, find_kernel_images, is_of, lacking, matches
@@ -123,11 +134,12 @@ class _Kept:
         if module.loaded and blockers(module.holders):
             return Work(findings=(find_in_use(module, severity="warning"),)), True
         after = f"known after install {self.kernel_package}"
-        present = in_order(n for n in module.modules if n in self.wish.modules) if module.loaded else ()
         reason = "the installed module replaces the loaded one"
-        steps = [Step("unload", n, "loaded", None, reason, "gpu_workloads") for n in reversed(present)]
-        steps += [Step("load", n, None, after, "the module is not loaded") for n in self.wish.modules]
+        names = to_load(module, self.wish.modules) if module.loaded else self.wish.modules
+        steps = list(unload_steps(module, reason=reason)) if module.loaded else []
+        steps += [Step("load", n, None, after, "the module is not loaded") for n in names]
         steps += after_load(links=True)
+        steps += start_again((*(module.running if module.loaded else ()), *module.stopped))
         return Work(tuple(steps), (self._call(RELOADED if module.loaded else LOADED),)), False
 
     def _now(self) -> tuple[Work, bool]:
@@ -296,6 +308,6 @@ def _unload(host: DriverHost, removable: Sequence[str]) -> Work:
     if not kernel_packages(host.os, removable) or host.module.loaded is None:
         return Work()
     plan = plan_modules(host.module, state=UNLOADED, wanted=(), links=False)
-    unload = tuple(s for s in plan.steps if s.action == "unload")
+    unload = tuple(s for s in plan.steps if s.action in ("stop", "unload"))
     call = Call("gpu.fleet.driver_modules", {"state": UNLOADED, "dev_char_links": False})
     return Work(unload, (call,) if unload else (), plan.findings)

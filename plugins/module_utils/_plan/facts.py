@@ -72,14 +72,25 @@ class LoadedModule:
 
 @dataclass(frozen=True)
 class Holder:
-    """A process that has device nodes of the driver open."""
+    """A process that has device nodes of the driver open.
+
+    ``name`` as the kernel cuts it to 15 characters; ``command``: the first two words of its command line. ``unit``,
+    ``container`` (its id) and ``pod`` (namespace/name, else its uid) by its control group, '' for none.
+    """
 
     pid: int
     name: str
     devices: tuple[str, ...]
+    command: str = ""
+    unit: str = ""
+    container: str = ""
+    pod: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name} (pid {self.pid}: {', '.join(self.devices)})"
+        places = {"unit": self.unit, "container": self.container[:12], "pod": self.pod}
+        rows = [f"{kind} {name}" for kind, name in places.items() if name]
+        about = "; ".join([", ".join(self.devices), *rows])
+        return f"{self.command or self.name} (pid {self.pid}: {about})"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .._catalog.driver_services import UNITS, unit_of
 from .facts import DriverVersion, Holder, LoadedModule
 from .model import Finding, Plan, Step
 
@@ -23,9 +24,6 @@ SERVER = ("nvidia", "nvidia_uvm", "nvidia_modeset")
 # Debian's own packages load the module under this name.
 ALIASES = {"nvidia_current": "nvidia", "nvidia_current_open": "nvidia"}
 
-# Our services that may be stopped for a reload, by the name that /proc/<pid>/comm cuts to 15 characters.
-CLIENTS = {"nvidia-persiste": "nvidia-persistenced.service"}
-
 DEV_CHAR = "/dev/char"
 
 LOADED, UNLOADED, RELOADED = "loaded", "unloaded", "reloaded"
@@ -36,7 +34,9 @@ class ModuleHost:
     """What was read: loaded modules, the loaded driver, the one on disk, holders, nodes that lack, and links.
 
     ``nodes``: path of a device node -> (major, minor), None where the node is wanted and absent.
-    ``links``: /dev/char path -> text of the link, None where there is none.
+    ``links``: /dev/char path -> text of the link, None where there is none. ``running``: services that hold the driver
+    without work of users, in the order of stopping; ``stopped``: what a killed run left stopped, in that order too.
+    ``parameters``: those of loaded modules that are not what the modules would get now, each as words.
     """
 
     modules: Mapping[str, LoadedModule]
@@ -46,6 +46,9 @@ class ModuleHost:
     nodes: Mapping[str, tuple[int, int] | None]
     links: Mapping[str, str | None]
     release: str
+    running: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
@@ -55,9 +58,11 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_stale(host: ModuleHost) -> bool:
-    """Whether the loaded module is not the one on disk: version or flavour."""
+    """Whether the loaded module is not what would be loaded now: version, flavour or parameters."""
     if host.loaded is None or host.on_disk is None:
         return False
+    if host.parameters:
+        return True
     return (host.loaded.version, host.loaded.flavour) != (host.on_disk.version, host.on_disk.flavour)
 
 
@@ -69,22 +74,56 @@ def uncounted_references(modules: Mapping[str, LoadedModule]) -> str:
 
 def blockers(holders: Iterable[Holder]) -> tuple[Holder, ...]:
     """Holders that are not services which may be stopped and started again."""
-    return tuple(h for h in holders if h.name not in CLIENTS)
+    return tuple(h for h in holders if service_of(h) is None)
+
+
+def service_of(holder: Holder) -> str | None:
+    """The service of the driver that a process belongs to: the same program in a container is somebody else's."""
+    if holder.container or holder.pod:
+        return None
+    if holder.unit:
+        return holder.unit if holder.unit in UNITS else None
+    return unit_of(holder.name)
 
 
 def plan_modules(host: ModuleHost, *, state: str, wanted: Sequence[str], links: bool) -> Plan:
-    """The steps to ``state``: loaded (what lacks), unloaded (all of the driver), reloaded (only where stale)."""
+    """The steps to ``state``: loaded (what lacks), unloaded (all of the driver), reloaded (only where stale).
+
+    Services that hold the driver are stopped before the first module goes, and started again after a reload.
+    """
+    present = _present(host)
     if state == UNLOADED:
-        return _guarded(host, _unload(host, _present(host), reason="the driver is to go"))
+        return _guarded(host, _stop(host, present) + _unload(host, present, reason="the driver is to go"))
     reload = state == RELOADED and is_stale(host)
-    missing = wanted if reload else [n for n in wanted if n not in _present(host)]
+    missing = to_load(host, wanted) if reload else [n for n in wanted if n not in present]
     if missing and host.on_disk is None:
         return Plan(findings=(_no_module(host),))
     if not missing:
-        return Plan(steps=_nodes(host) + (_links(host) if links else ()))
-    steps = _unload(host, _present(host), reason=_stale_reason(host)) if reload else ()
-    steps += tuple(_load(host, name) for name in in_order(missing))
-    return _guarded(host, steps + after_load(links))
+        return Plan(steps=_nodes(host) + (_links(host) if links else ()) + start_again(host.stopped))
+    steps = unload_steps(host, reason=_stale_reason(host)) if reload else ()
+    steps += tuple(_load(host, name) for name in in_order(missing)) + after_load(links)
+    return _guarded(host, steps + start_again((*(host.running if reload else ()), *host.stopped)))
+
+
+def to_load(host: ModuleHost, wanted: Sequence[str]) -> tuple[str, ...]:
+    """What a reload loads: all that is wanted, and all that was there before."""
+    return in_order((*wanted, *_present(host)))
+
+
+def unload_steps(host: ModuleHost, *, reason: str) -> tuple[Step, ...]:
+    """Services stop, then all modules of the driver go, the last loaded first."""
+    return _stop(host, _present(host)) + _unload(host, _present(host), reason=reason)
+
+
+def _stop(host: ModuleHost, present: Sequence[str]) -> tuple[Step, ...]:
+    reason = "it holds the driver's modules"
+    return tuple(Step("stop", unit, "active", "inactive", reason) for unit in host.running) if present else ()
+
+
+def start_again(stopped: Sequence[str]) -> tuple[Step, ...]:
+    """What was stopped for the modules, the last one first."""
+    reason = "it was stopped for the driver's modules"
+    return tuple(Step("start", unit, "inactive", "active", reason) for unit in reversed(dict.fromkeys(stopped)))
 
 
 def after_load(links: bool) -> tuple[Step, ...]:
@@ -114,6 +153,8 @@ def describe(found: DriverVersion | None) -> str | None:
 
 
 def _stale_reason(host: ModuleHost) -> str:
+    if host.parameters:
+        return f"the loaded modules have other parameters: {'; '.join(host.parameters)}"
     return f"loaded is {describe(host.loaded)}, on disk is {describe(host.on_disk)}"
 
 
@@ -153,13 +194,14 @@ def find_in_use(host: ModuleHost, *, severity: str) -> Finding:
     """The loaded module has to go, and processes hold it."""
     held = blockers(host.holders)
     pids = " ".join(str(h.pid) for h in held)
+    parameters = f"; {'; '.join(host.parameters)}" if host.parameters else ""
     return Finding(
         id="GPU-KRN-026",
         severity=severity,
         summary=f"the loaded driver {describe(host.loaded)} cannot be replaced: processes use it",
         wanted=f"{describe(host.on_disk) or 'no driver'} (modinfo -k {host.release} nvidia)",
-        found=f"{describe(host.loaded)} (/proc/driver/nvidia/version), held by {', '.join(map(str, held))}",
-        remedy=f"end these processes ({pids}) and run again, or reboot the host (driver_allow_reboot: true)",
+        found=f"{describe(host.loaded)} (/proc/driver/nvidia/version), held by {', '.join(map(str, held))}{parameters}",
+        remedy=f"end these processes ({pids}) and run again, or reboot the host (driver_reboot: if_required)",
         source="github.com/NVIDIA/nvidia-container-toolkit#394",
     )
 

@@ -9,12 +9,15 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.driver_services import SERVICES as SERVICES_KNOWN
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import DriverVersion, Holder, LoadedModule
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import (
     SERVER,
     ModuleHost,
+    blockers,
     in_order,
     plan_modules,
+    service_of,
     uncounted_references,
     wanted_links,
 )
@@ -34,7 +37,13 @@ BARE = ModuleHost({}, None, NEW, (), {}, {}, "6.1.0-57-amd64")
 READY = replace(BARE, modules=modules(*SERVER), loaded=NEW, nodes=NODES, links=LINKS)
 STALE = replace(READY, modules=modules(*SERVER, "nvidia_drm"), loaded=OLD)
 LOAD_ALL = ["load nvidia", "load nvidia_uvm", "load nvidia_modeset", "link /dev/char"]
+LOAD_WITH_DRM = [*LOAD_ALL[:3], "load nvidia_drm", "link /dev/char"]
 UNLOAD_ALL = ["unload nvidia_drm", "unload nvidia_modeset", "unload nvidia_uvm", "unload nvidia"]
+
+
+SERVICES = ("nvidia-dcgm.service", "nvidia-persistenced.service")
+STOP = [f"stop {unit}" for unit in SERVICES]
+START = [f"start {unit}" for unit in reversed(SERVICES)]
 
 
 @pytest.mark.parametrize(
@@ -50,8 +59,25 @@ UNLOAD_ALL = ["unload nvidia_drm", "unload nvidia_modeset", "unload nvidia_uvm",
         (replace(READY, modules=modules("nvidia")), "loaded", LOAD_ALL[1:], []),
         (replace(READY, modules=modules("nvidia_current", "nvidia_uvm", "nvidia_modeset")), "loaded", [], []),
         (STALE, "loaded", [], []),
-        (STALE, "reloaded", [*UNLOAD_ALL, *LOAD_ALL], []),
-        (replace(STALE, holders=(PERSISTENCED,)), "reloaded", [*UNLOAD_ALL, *LOAD_ALL], []),
+        (STALE, "reloaded", [*UNLOAD_ALL, *LOAD_WITH_DRM], []),
+        (replace(STALE, holders=(PERSISTENCED,)), "reloaded", [*UNLOAD_ALL, *LOAD_WITH_DRM], []),
+        (replace(STALE, running=SERVICES), "reloaded", [*STOP, *UNLOAD_ALL, *LOAD_WITH_DRM, *START], []),
+        (replace(READY, running=SERVICES), "reloaded", [], []),
+        (replace(READY, running=SERVICES), "unloaded", [*STOP, *UNLOAD_ALL[1:]], []),
+        (replace(BARE, running=SERVICES), "unloaded", [], []),
+        (replace(READY, stopped=SERVICES), "loaded", START, []),
+        (replace(STALE, running=SERVICES[1:], stopped=SERVICES[:1]), "reloaded", None, []),
+        (replace(STALE, loaded=NEW, parameters=("A of nvidia is 0, wanted 1",)), "loaded", [], []),
+        (
+            replace(READY, modules=modules("nvidia", "gdrdrv", "nvidia_fs"), parameters=("A of nvidia is 0",)),
+            "reloaded",
+            [
+                *("unload gdrdrv", "unload nvidia_fs", "unload nvidia"),
+                *LOAD_ALL[:3],
+                *("load nvidia_fs", "load gdrdrv", "link /dev/char"),
+            ],
+            [],
+        ),
         (replace(STALE, holders=(PERSISTENCED, JOB)), "reloaded", [], ["GPU-KRN-026"]),
         (replace(READY, loaded=DriverVersion("595.71.05", "proprietary")), "reloaded", None, []),
         (replace(READY, holders=(JOB,)), "unloaded", [], ["GPU-KRN-026"]),
@@ -65,7 +91,7 @@ def test_plan(host, state, steps, findings):
     plan = plan_modules(host, state=state, wanted=SERVER, links=True)
     assert [f.id for f in plan.findings] == findings
     if steps is None:
-        assert [s.action for s in plan.steps].count("load") == 3
+        assert [s.action for s in plan.steps].count("load") >= 3
     else:
         assert [f"{s.action} {s.target}" for s in plan.steps] == steps
 
@@ -105,3 +131,46 @@ def test_order_of_loading():
         "nvidia_drm",
         "gdrdrv",
     )
+
+
+@pytest.mark.parametrize(
+    ("holder", "service"),
+    [
+        (Holder(1, "nvidia-persiste", (), unit="nvidia-persistenced.service"), "nvidia-persistenced.service"),
+        (Holder(1, "nvidia-persiste", ()), "nvidia-persistenced.service"),
+        (Holder(1, "nv-hostengine", (), unit="nvidia-dcgm.service"), "nvidia-dcgm.service"),
+        (Holder(1, "nv-hostengine", (), container="4bb1", pod="gpu/dcgm-x"), None),
+        (Holder(1, "nv-hostengine", (), unit="user@1000.service"), None),
+        (Holder(1, "nvlsm", ()), "nvidia-fabricmanager.service"),
+        (Holder(1, "python3", (), unit="train.service"), None),
+        (Holder(1, "Xorg", ()), None),
+    ],
+)
+def test_a_service_is_one_by_its_unit_and_a_container_is_none(holder, service):
+    assert service_of(holder) == service
+    assert bool(blockers((holder,))) == (service is None)
+
+
+def test_a_killed_run_and_this_one_start_all_that_either_stopped():
+    host = replace(STALE, running=SERVICES[1:], stopped=SERVICES[:1])
+    plan = plan_modules(host, state="reloaded", wanted=SERVER, links=True)
+    assert [s.target for s in plan.steps if s.action == "stop"] == list(SERVICES[1:])
+    assert {s.target for s in plan.steps if s.action == "start"} == set(SERVICES)
+
+
+def test_parameters_are_said_where_jobs_keep_them_from_being_taken():
+    host = replace(READY, parameters=("A of nvidia is 0, wanted 1",), holders=(JOB,))
+    finding = plan_modules(host, state="reloaded", wanted=SERVER, links=True).findings[0]
+    assert "A of nvidia is 0, wanted 1" in finding.found
+
+
+def test_where_a_holder_lives_is_said():
+    text = str(Holder(7, "python3", ("/dev/nvidia0",), "python3 train.py", "", "4bb1a2b6f5c3e0d9", "research/train-0"))
+    assert text == "python3 train.py (pid 7: /dev/nvidia0; container 4bb1a2b6f5c3; pod research/train-0)"
+
+
+def test_every_service_has_a_source_and_its_own_processes():
+    processes = [p for row in SERVICES_KNOWN for p in row.processes]
+    assert len(processes) == len(set(processes))
+    assert all(len(p) <= 15 for p in processes)
+    assert all(row.source and row.as_of for row in SERVICES_KNOWN)
