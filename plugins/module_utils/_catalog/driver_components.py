@@ -74,46 +74,14 @@ WITH_NVLINK5 = {FABRIC_MANAGER: (NVSDM, NVLSM)}
 INSTALLED_BY = {GDS: ("nvidia-fs", "nvidia-fs-dkms"), GDRCOPY: ("gdrdrv-dkms", "gdrcopy-kmod")}
 
 
-@dataclass(frozen=True)
-class FabricGpus:
-    """PCI device ids ``first`` to ``last`` of GPUs whose NVLinks go to switches of a kind.
-
-    ``kind``: board (NVLink 5 switches beside the GPUs, seen through InfiniBand devices), rack (trays elsewhere).
-    """
-
-    first: int
-    last: int
-    kind: str
-    source: str
-    as_of: str
-
-
-BOARD, RACK = "board", "rack"
-INSTALLER = "github.com/NVIDIA/nvidia-installer 590.48.01 (detect-self-hosted.h)"
-NVLINK5_GPUS = (
-    FabricGpus(0x2940, 0x297F, RACK, INSTALLER, "2025-12-18"),  # GB200
-    FabricGpus(0x31A1, 0x31A1, RACK, INSTALLER, "2025-12-18"),  # GB300
-    FabricGpus(0x31C0, 0x31FF, RACK, INSTALLER, "2025-12-18"),  # GB300
-    FabricGpus(0x2901, 0x2901, BOARD, GUIDE, "2026-11-30"),  # B200
-    FabricGpus(0x2920, 0x2920, BOARD, GUIDE, "2026-11-30"),  # B100
-    FabricGpus(0x29BC, 0x29BC, BOARD, GUIDE, "2026-11-30"),  # B100
-    FabricGpus(0x3182, 0x3182, BOARD, GUIDE, "2026-11-30"),  # B300
-)
-# Self-hosted (Grace) GPUs: their memory is coherent with the CPU's, as NUMA nodes unless the driver manages it.
+# Self-hosted (Grace) GPUs (nvidia-installer 590.48.01, detect-self-hosted.h): their memory is coherent with the CPU's,
+# as NUMA nodes unless the driver manages it.
 COHERENT_GPUS = ((0x2340, 0x237F), (0x2940, 0x297F), (0x31A1, 0x31A1), (0x31C0, 0x31FF))
-
-# The fabric manager reaches NVLink 5 switches through the kernel's InfiniBand stack (GUIDE; gpu-operator#2781).
-NVLINK5_MODULES = ("mlx5_ib", "ib_umad")
 
 
 def component_of(name: str) -> Component:
     """The row of a component. Raises KeyError."""
     return {c.name: c for c in COMPONENTS}[name]
-
-
-def nvlink5_kind(device: int) -> str | None:
-    """Where the NVLink 5 switches of a GPU are: board, rack, or None for a GPU without."""
-    return next((r.kind for r in NVLINK5_GPUS if r.first <= device <= r.last), None)
 
 
 def is_coherent(device: int) -> bool:

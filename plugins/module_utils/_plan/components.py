@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from .._catalog import driver_components as catalog
 from .._catalog.components import FABRIC_MANAGER, GDRCOPY, GDS, GRIDD, IMEX, PEERMEM, PORTAL, component_packages
-from .._catalog.gpus import NVIDIA, NVSWITCH_CLASS
+from .._catalog.fabrics import NVLINK5, RACK, fabric_of
+from .._catalog.gpus import NVIDIA, NVSWITCH_CLASS, board_of
 from .._catalog.module_parameters import COHERENT_MODE
 from . import component_findings as findings
 from .component_wish import AUTO, FALSE, TRUE, ComponentWish
@@ -63,12 +64,16 @@ class Scene:
     @property
     def rack(self) -> PciFunction | None:
         """A GPU whose NVLink switches are in trays elsewhere in its rack."""
-        return next((g for g in gpus_of(self.pci) if catalog.nvlink5_kind(int(g.device, 16)) == catalog.RACK), None)
+        return self._with_fabric(RACK)
 
     @property
     def board(self) -> PciFunction | None:
         """A GPU whose NVLink 5 switches are on the board beside it."""
-        return next((g for g in gpus_of(self.pci) if catalog.nvlink5_kind(int(g.device, 16)) == catalog.BOARD), None)
+        return self._with_fabric(NVLINK5)
+
+    def _with_fabric(self, name: str) -> PciFunction | None:
+        boards = ((g, board_of(int(g.device, 16))) for g in gpus_of(self.pci))
+        return next((g for g, board in boards if board is not None and board.fabric == name), None)
 
     @property
     def coherent(self) -> PciFunction | None:
@@ -110,7 +115,8 @@ class Components:
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of the kernel that the components need first."""
-        return catalog.NVLINK5_MODULES if self.nvlink5 else ()
+        fabric = fabric_of(NVLINK5) if self.nvlink5 else None
+        return fabric.modules if fabric else ()
 
     def packages(self, os: OsRelease, *, branch: int, source: str, machine: str) -> ComponentNames:
         """Packages with the driver's version, packages with versions of their own, components that have none."""
