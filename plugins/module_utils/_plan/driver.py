@@ -169,8 +169,9 @@ class _Present(_Kept):
         self, wish: DriverWish, host: DriverHost, flavour: str, sets: Sequence[DriverSet], answer: Answer | None
     ) -> None:
         super().__init__(wish, host)
-        compiled, offered = (answer.compiled, answer.offered) if answer else (None, True)
-        self.chosen = choose(sets, host.packages, compiled, offered=offered)
+        compiled = answer.compiled if answer else None
+        usable = answer is None or (answer.offered and not answer.resolution.error)
+        self.chosen = choose(sets, host.packages, compiled, usable=usable)
         # An answer about compiled modules says nothing about the set that takes their place.
         self.answer = answer if bool(compiled) == bool(self.chosen.compiled) or not answer else None
         self.flavour, self.set = flavour, self.chosen.wanted

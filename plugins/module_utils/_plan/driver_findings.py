@@ -197,7 +197,7 @@ def find_no_compiled(chosen: DriverSet, kernel: Kernel, *, severity: str) -> tup
         Finding(
             id="GPU-PKG-016",
             severity=severity,
-            summary=f"no repository of this host has compiled kernel modules for kernel {kernel.release}",
+            summary=f"no repository of this host has compiled kernel modules for {kernel.release} that fit the driver",
             wanted=f"package {chosen.kernel}" if chosen.compiled else "compiled modules (driver_precompiled auto)",
             found="none on offer" if chosen.compiled else f"none on offer; DKMS builds them ({chosen.kernel})",
             remedy="set driver_precompiled to false, or boot a kernel that there are modules for",

@@ -115,17 +115,17 @@ def _headers(wish: DriverWish, os: OsRelease, kernel: Kernel, row: names.DriverP
 
 
 def choose(
-    sets: Sequence[DriverSet], packages: Mapping[str, Package], compiled: str | None, *, offered: bool
+    sets: Sequence[DriverSet], packages: Mapping[str, Package], compiled: str | None, *, usable: bool
 ) -> DriverSet:
     """The set that was asked about; before the question the one that is there already, else the preferred one.
 
-    ``compiled``: what the answer is about, '' for DKMS, None before the question. A set of compiled modules that
-    nobody offers leaves room for the next one.
+    ``compiled``: what the answer is about, '' for DKMS, None before the question. Compiled modules that nobody offers,
+    or that do not fit the driver on offer, leave room for DKMS where it may be.
     """
     if compiled is not None:
         asked = [s for s in sets if bool(s.compiled) == bool(compiled)]
         rest = [s for s in sets if not s.compiled]
-        return (asked if offered or not rest else rest)[0]
+        return (asked if usable or not rest else rest)[0]
     there = [s for s in sets if not s.in_the_way and not lacking(s.wanted, packages)]
     return (there or list(sets))[0]
 

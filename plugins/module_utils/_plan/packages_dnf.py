@@ -48,11 +48,11 @@ def lock(prefix: str) -> tuple[str, ...]:
     version = upstream_version(prefix)
     if not version:
         return ()
-    is_branch = "." not in version
-    stem = f"{version}." if is_branch else version
-    tails = [f"{stem[:place]}[!{sign}]*" for place, sign in enumerate(stem)]
-    if not is_branch:
-        tails += [stem[:place] for place, sign in enumerate(stem) if sign == "."] + [f"{stem}?*"]
+    stem = version if "." in version else f"{version}."
+    differs = [f"{stem[:place]}[!{sign}]*" for place, sign in enumerate(stem)]
+    ends_early = [stem[:place] for place in range(1, len(stem))]
+    goes_on = [f"{stem}?*"] if stem == version else []
+    tails = (*differs, *ends_early, *goes_on)
     return tuple(f"{name}{tail}" for name in LOCKED for tail in tails)
 
 
