@@ -27,6 +27,7 @@ ARGUMENTS = {
     "cluster": {"type": "dict", "default": {}},
     "cluster_reason": {"type": "str", "default": ""},
     "verb": {"type": "str", "choices": ["site", "status", "plan"], "default": "site"},
+    "roles": {"type": "list", "elements": "str", "default": []},
     "report_path": {"type": "str", "default": ""},
     "display": {"type": "bool", "default": True},
 }
@@ -49,6 +50,7 @@ class ActionModule(ActionBase):
             cluster=given["cluster"],
             cluster_reason=given["cluster_reason"],
             verb=given["verb"],
+            roles=given["roles"],
         )
         lines = report_lines(report)
         if given["display"]:

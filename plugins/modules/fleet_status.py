@@ -42,6 +42,13 @@ options:
     type: str
     choices: [site, status, plan]
     default: site
+  roles:
+    description:
+      - The roles that tags chose. Another role has a state only where its host was looked at, and does not make its
+        host bad. Empty stands for all.
+    type: list
+    elements: str
+    default: []
   report_path:
     description: File on the controller that gets the JSON report. Empty writes none.
     type: str

@@ -28,6 +28,7 @@ REFUSED = """\
   vars:
     gpu_fleet_cluster: yess
     gpu_fleet_plan_only: true
+    gpu_fleet_parts: "{{{{ ansible_run_tags | gpu.fleet.chosen_parts(skip=ansible_skip_tags) }}}}"
   tasks:
     - ansible.builtin.set_fact:
         gpu_fleet_variables_wrong: true

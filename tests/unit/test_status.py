@@ -42,6 +42,7 @@ PLAY = """\
     gpu_fleet_verb: "@verb@"
     gpu_fleet_plan_only: true
     gpu_fleet_cluster: true
+    gpu_fleet_parts: "{{ ansible_run_tags | gpu.fleet.chosen_parts(skip=ansible_skip_tags) }}"
     gpu_fleet_report_path: "@root@/report.json"
     gpu_fleet_operand_results: {}
     gpu_fleet_cluster_results: {}

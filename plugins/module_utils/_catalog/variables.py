@@ -29,6 +29,7 @@ KEPT = (
     "gpu_fleet_cluster_speaker",
     "gpu_fleet_nodes",
     "gpu_fleet_operand_results",
+    "gpu_fleet_parts",
     "gpu_fleet_plan_only",
     "gpu_fleet_results",
     "gpu_fleet_stopped",

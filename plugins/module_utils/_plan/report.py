@@ -31,13 +31,18 @@ def make_report(
     cluster: Mapping[str, Mapping[str, Any]],
     cluster_reason: str,
     verb: str,
+    roles: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The document. ``cluster`` maps role to its plan (steps) and findings, which belong to no single host."""
-    cells = decide_states(hosts, results, cluster_reason=cluster_reason)
+    """The document. ``cluster`` maps role to its plan (steps) and findings, which belong to no single host.
+
+    ``roles`` are those that tags chose, none stands for all: another one has a state only where its host was looked at.
+    """
+    cells = decide_states(hosts, results, cluster_reason=cluster_reason, roles=roles)
     return {
         "schema": SCHEMA,
         "verb": verb,
         "hosts": list(hosts),
+        "roles": list(roles),
         "states": [asdict(c) for c in cells],
         "conditions": conditions(cells),
         "findings": list(_findings(hosts, results, cluster)),
@@ -63,14 +68,19 @@ def with_operands(
 
 
 def bad_hosts(report: Mapping[str, Any]) -> dict[str, str]:
-    """Host -> why it is not as the report's verb wants it; what only waits for another state says nothing."""
+    """Host -> why it is not as the report's verb wants it. What tags left out may be as it is."""
     reasons: dict[str, list[str]] = {}
     for cell in report["states"]:
-        if cell["value"] in BAD[report["verb"]]:
-            told = reasons.setdefault(cell["host"], [])
-            if cell["reason"] and not cell["reason"].startswith("waits for") and cell["reason"] not in told:
-                told.append(cell["reason"])
-    return {host: "; ".join(told) for host, told in reasons.items()}
+        asked = not report["roles"] or cell["role"] in report["roles"] or cell["value"] == ERROR
+        if asked and cell["value"] in BAD[report["verb"]]:
+            reasons.setdefault(cell["host"], []).append(cell["reason"])
+    return {host: "; ".join(_first_causes(told)) for host, told in reasons.items()}
+
+
+def _first_causes(reasons: Iterable[str]) -> list[str]:
+    """Each reason once; that something waits for another state is said only where nothing else is."""
+    told = list(dict.fromkeys(reason for reason in reasons if reason))
+    return [reason for reason in told if not reason.startswith("waits for")] or told
 
 
 def _rows(

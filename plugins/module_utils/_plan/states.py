@@ -42,15 +42,22 @@ class HostState:
 
 
 def decide_states(
-    hosts: Sequence[str], results: Mapping[str, Results], *, cluster_reason: str = ""
+    hosts: Sequence[str], results: Mapping[str, Results], *, cluster_reason: str = "", roles: Sequence[str] = ()
 ) -> tuple[HostState, ...]:
     """All 20 states of every host, in the operator's order.
+
+    Where ``roles`` were chosen, a state of another one is left out that has no result.
 
     ``results`` maps host to role to the role's published result. ``cluster_reason`` says why the cluster was left out,
     empty
     where it was not; its states are disabled then.
     """
-    return tuple(_cell(host, row, results.get(host) or {}, cluster_reason) for host in hosts for row in ORDERED)
+    return tuple(
+        _cell(host, row, results.get(host) or {}, cluster_reason)
+        for host in hosts
+        for row in ORDERED
+        if not roles or not row.role or row.role in roles or row.role in (results.get(host) or {})
+    )
 
 
 def _cell(host: str, row: State, results: Results, cluster_reason: str) -> HostState:

@@ -215,6 +215,27 @@ def test_hosts_are_bad_as_the_verb_sees_it_and_say_each_reason_once(verb, bad):
     assert bad_hosts(report(verb)) == bad
 
 
+def test_what_tags_left_out_has_a_state_only_where_it_was_looked_at_and_makes_no_host_bad():
+    results = {"a": {"driver": result("ready"), "toolkit": result("not_ready", "no toolkit")}}
+    found = make_report(["a", "gone"], results, cluster={}, cluster_reason="", verb="site", roles=["driver", "gfd"])
+    shown = {(s["host"], s["role"]): s["value"] for s in found["states"] if s["role"]}
+    assert shown == {
+        ("a", "driver"): "ready", ("a", "toolkit"): "not_ready", ("a", "gfd"): "not_ready",
+        ("gone", "driver"): "error", ("gone", "gfd"): "error",
+    }  # fmt: skip
+    # gfd was asked for and waits for what was not.
+    assert bad_hosts(found) == {"a": "waits for toolkit", "gone": NEVER_RAN}
+    found["roles"] = ["driver"]
+    assert set(bad_hosts(found)) == {"gone"}
+    assert report_lines(found)[1].split() == ["a", "-", "ready", "not_ready", "-", "-", "-", "not_ready", "-"]
+
+
+def test_a_host_that_could_not_be_looked_at_is_bad_whatever_tags_chose():
+    results = {"a": {"prereq": result("error", "unreachable")}}
+    found = make_report(["a"], results, cluster={}, cluster_reason="", verb="site", roles=["gfd"])
+    assert bad_hosts(found) == {"a": "unreachable"}
+
+
 def test_results_of_operands_join_those_of_their_hosts():
     joined = with_operands(["gpu-a", "gone"], RESULTS, {"gfd": {"gpu-a": result("ready"), "other": result("error")}})
     assert list(joined["gpu-a"]) == ["prereq", "driver", "gfd"]
