@@ -31,11 +31,10 @@ def ask_dnf(host: HostRoot, run: Run, ask: Ask, *, fetch: Fetch) -> Answer:
 
 
 def _install(state: DnfState, ask: Ask, key: str | None) -> Answer:
-    """A ``*`` in a name stands for the rest of the newest version: names of compiled modules have it in them."""
     versions = state.versions(ask.kernel_package)
     newest = next((upstream_version(v) for v in versions if is_of(v, ask.prefix)), "")
-    names = tuple(_filled(name, newest) for name in ask.packages)
-    compiled = _filled(ask.compiled, newest)
+    names = tuple(exact(name, newest, versioned=name in ask.of_set) for name in ask.packages)
+    compiled = exact(ask.compiled, newest, versioned=False)
     return Answer(
         state.install(names, erase=bool(ask.without)),
         key=key,
@@ -45,7 +44,13 @@ def _install(state: DnfState, ask: Ask, key: str | None) -> Answer:
     )
 
 
-def _filled(name: str, version: str) -> str:
-    """kmod-nvidia-580.*-5.14.0-1 with version 580.95.05 is kmod-nvidia-580.95.05-5.14.0-1."""
+def exact(name: str, version: str, *, versioned: bool) -> str:
+    """A name with the version where it has that of the set, and in place of a ``*``.
+
+    kmod-nvidia-580.*-5.14.0-1 is kmod-nvidia-580.95.05-5.14.0-1: names of compiled modules have the driver's in them.
+    """
+    if not version:
+        return name
     branch = version.partition(".")[0]
-    return name.replace(f"{branch}.*", version) if version else name
+    filled = name.replace(f"{branch}.*", version)
+    return f"{filled}-{version}" if versioned else filled

@@ -19,7 +19,8 @@ class Ask:
     ``pin`` is the text to ask under: for apt of preferences, for dnf of the repository's file; ``kernel_package`` the
     one whose versions a message would list; ``without``: what has to go when ``packages`` come. ``repository``: ours,
     None where the host has all that is needed. ``compiled``: the package of compiled kernel modules that has to be on
-    offer, '' for none. ``prefix``: what versions of the set begin with; for dnf it stands in place of a ``*`` in names.
+    offer, '' for none. ``prefix``: what versions of the set begin with; ``of_set``: names that have such a version. dnf
+    has to be told it, or what is installed in a newer one would do; and a ``*`` in a name stands for it.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Ask:
     manager: str = "apt"
     compiled: str = ""
     prefix: str = ""
+    of_set: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -211,6 +211,7 @@ class _Present(_Kept):
             manager=self.manager.name,
             compiled=chosen.compiled,
             prefix=self.set.prefix,
+            of_set=self.set.names,
         )
 
     def _version(self, resolution: Resolution) -> str:

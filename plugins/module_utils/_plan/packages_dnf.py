@@ -51,7 +51,8 @@ def lock(prefix: str) -> tuple[str, ...]:
     stem = version if "." in version else f"{version}."
     differs = [f"{stem[:place]}[!{sign}]*" for place, sign in enumerate(stem)]
     ends_early = [stem[:place] for place in range(1, len(stem))]
-    goes_on = [f"{stem}?*"] if stem == version else []
+    # Not ?*: where no version fits a pattern, dnf holds it against name, version and release as one text.
+    goes_on = [f"{stem}[!-]*"] if stem == version else []
     tails = (*differs, *ends_early, *goes_on)
     return tuple(f"{name}{tail}" for name in LOCKED for tail in tails)
 
