@@ -188,7 +188,7 @@ class _Present(_Kept):
         if self.answer is None and (self.lacking or self.chosen.in_the_way or self.needs_key):
             return DriverDecision(Work(findings=found), ask=self._ask(), flavour=self.flavour)
         resolution = self.answer.resolution if self.answer else Resolution({})
-        found += self._problems(resolution)
+        found += self._problems(resolution) + findings.find_no_lock(self.repository, self.set, self.manager.name)
         version = self._version(resolution)
         gpus = gpus_of(self.host.pci)
         found += findings.find_known_bad(version, gpus) + findings.find_too_early(version, gpus)

@@ -191,6 +191,25 @@ def find_repository_package(package: str, packages: Mapping[str, Package], wish:
     )
 
 
+def find_no_lock(
+    repository: Repository | DnfRepository | None, wanted: PackageSet, manager: str
+) -> tuple[Finding, ...]:
+    """Our lock under dnf is a part of our repository's file, and here is none of ours."""
+    if manager != distributions.DNF or repository is not None or not wanted.hold:
+        return ()
+    return (
+        Finding(
+            id="GPU-PKG-125",
+            severity="info",
+            summary="nothing keeps the version of the driver: it comes from a repository that is not ours",
+            wanted="driver_hold",
+            found="no repository file of ours to put excludes into (driver_source distro)",
+            remedy="set driver_hold to false, or keep it yourself: dnf versionlock add 'nvidia-driver*'",
+            source="dnf.conf(5), excludepkgs",
+        ),
+    )
+
+
 def find_no_compiled(chosen: DriverSet, kernel: Kernel, *, severity: str) -> tuple[Finding, ...]:
     """Nobody offers compiled modules for the running kernel."""
     return (

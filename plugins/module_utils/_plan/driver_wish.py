@@ -130,7 +130,8 @@ def read_url(option: str, value: str | None) -> str:
     text = (value or "").strip().rstrip("/")
     if text and not text.startswith(("http://", "https://", "file:/")):
         raise WrongOption(f"{option} is {text!r}, wanted an address that begins with https://, http:// or file:/")
-    return text
+    # apt takes one slash as well as three, dnf does not.
+    return f"file:///{text[5:].lstrip('/')}" if text.startswith("file:/") else text
 
 
 def read_fingerprint(value: str | None) -> str:

@@ -282,6 +282,15 @@ def test_amazon_linux_has_streams_and_its_own_headers():
     assert "enable_stream nvidia-driver:595-open" in steps(decide_driver(WISH, AMAZON, answer=FOUND))
 
 
+def test_a_repository_of_the_distribution_has_no_lock_of_ours():
+    there = {"nvidia-release": Package("nvidia-release", "1-1", "noarch", "installed", False)}
+    host, wish = replace(AMAZON, packages=there), replace(WISH, source="distro")
+    decision = decide_driver(wish, host, answer=FOUND)
+    assert [(f.id, f.severity) for f in decision.work.findings] == [("GPU-PKG-125", "info")]
+    assert "repository" not in " ".join(steps(decision))
+    assert ids(decide_driver(replace(wish, hold=False), host, answer=FOUND)) == []
+
+
 @pytest.mark.parametrize(
     ("host", "wish", "finding", "words"),
     [

@@ -51,6 +51,11 @@ def test_precompiled_as_yaml_and_surveys_spell_it(given, found):
     assert driver_wish({**RIGHT, "precompiled": given}).precompiled == found
 
 
+@pytest.mark.parametrize("given", ["file:/srv/cuda", "file:///srv/cuda/", " file://srv/cuda "])
+def test_a_local_folder_is_an_address_that_apt_and_dnf_take(given):
+    assert driver_wish({**RIGHT, "repository_url": given}).repository_url == "file:///srv/cuda"
+
+
 def test_an_empty_branch_and_version_leave_the_choice_to_the_source():
     assert driver_wish(RIGHT).any_branch
     assert not driver_wish({**RIGHT, "branch": "580"}).any_branch
