@@ -23,6 +23,15 @@ options:
     type: str
     choices: [auto, containerd, crio, docker, podman]
     default: auto
+  distribution:
+    description:
+      - The Kubernetes distribution whose own containerd is meant. It has files, sockets and units of its own, and
+        writes its settings at every start, so its drop-in (k3s, RKE2, k0s) or its template (MicroK8s) is changed.
+      - V(auto) takes the one that is on the host, unless O(config_path) says what is meant. V(none) is the system's own
+        containerd.
+    type: str
+    choices: [auto, none, k3s, rke2, k0s, microk8s]
+    default: auto
   state:
     description: Whether the handlers are there.
     type: str
@@ -54,6 +63,7 @@ options:
     description:
       - Handlers, the first of which O(set_as_default) is about.
       - The default is C(nvidia), and C(nvidia-cdi) and C(nvidia-legacy) where their programs are on the host.
+      - An empty list is for hosts without NVIDIA's programs. Only the switches of CDI and NRI are set then.
     type: list
     elements: dict
     suboptions:
@@ -78,6 +88,15 @@ options:
     description: Whether CDI is switched on. V(false) leaves it as it is.
     type: bool
     default: false
+  nri_enabled:
+    description: Whether the Node Resource Interface is switched on (containerd 1.7 and later, CRI-O).
+    type: bool
+    default: false
+  annotations:
+    description: Prefixes of annotations that pods hand to the handlers, for example C(cdi.k8s.io/).
+    type: list
+    elements: str
+    default: []
   restart:
     description:
       - Whether whoever runs this module restarts the engine where RV(restart_required) says so, as role
@@ -88,9 +107,9 @@ options:
     default: false
   prove_running:
     description:
-      - Whether to wait until the running engine says through the Container Runtime Interface (C(crictl info)) that
-        it is ready and has the handlers. Fails after O(prove_seconds). Needs C(crictl), and says so in RV(cri)
-        where there is none.
+      - Whether to wait until the running engine says (C(crictl info), C(docker info)) that it is ready and has the
+        handlers. Fails after O(prove_seconds). Needs C(crictl) or C(docker), and says so in RV(cri) where there is
+        none.
     type: bool
     default: false
   prove_seconds:
@@ -157,12 +176,18 @@ effective:
     default_runtime: runc
     cdi_enabled: true
     cdi_spec_dirs: [/etc/cdi, /var/run/cdi]
+    nri_enabled: true
     source: engine
 runtime:
   description: The engine that was chosen.
   type: str
   returned: always
   sample: containerd
+distribution:
+  description: The Kubernetes distribution whose containerd it is. Null for the system's own.
+  type: str
+  returned: always
+  sample: null
 unit:
   description: The systemd unit that has to be restarted, null for an engine without one.
   type: str
@@ -196,6 +221,7 @@ findings:
 
 import shutil
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -207,12 +233,13 @@ from ..module_utils._act.ownership import OwnershipError
 from ..module_utils._act.runtime import Engine
 from ..module_utils._act.toml_file import EditError
 from ..module_utils._ansible import alone, runner
-from ..module_utils._observe.cri import ENDPOINTS, wait_for_handlers
-from ..module_utils._observe.engines import find_runtime
+from ..module_utils._catalog.engines import AUTO, DISTRIBUTIONS, NONE
+from ..module_utils._observe.cri import endpoint_of, read_cri, read_docker, wait_for_handlers
+from ..module_utils._observe.engines import engine_places, find_runtime
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.helpers import find_helper
 from ..module_utils._observe.podman import read_podman
-from ..module_utils._plan.engine import RUNTIMES, plan_restart
+from ..module_utils._plan.engine import RUNTIMES, EngineWish, plan_restart
 from ..module_utils._plan.runtime import make_engine_wish
 
 ARGUMENTS: dict[str, Any] = {
@@ -229,7 +256,10 @@ ARGUMENTS: dict[str, Any] = {
     },
     "runtime_name": {"type": "str"},
     "runtime_path": {"type": "str"},
+    "distribution": {"type": "str", "choices": [AUTO, NONE, *DISTRIBUTIONS], "default": AUTO},
     "set_as_default": {"type": "bool", "default": False},
+    "nri_enabled": {"type": "bool", "default": False},
+    "annotations": {"type": "list", "elements": "str", "default": []},
     "cdi_enabled": {"type": "bool", "default": False},
     "restart": {"type": "bool", "default": False},
     "prove_running": {"type": "bool", "default": False},
@@ -243,7 +273,8 @@ def configure(module: AnsibleModule, host: HostRoot, runtime: str) -> dict[str, 
     toml = find_helper("tomlkit")
     if toml is None:
         module.fail_json(msg="this host's Python lacks tomlkit", missing_helpers=["tomlkit"])
-    wish = make_engine_wish({**module.params, "runtime": runtime}, programs=host.is_executable)
+    places = engine_places(host, {**module.params, "runtime": runtime})
+    wish = make_engine_wish(places, programs=host.is_executable)
     options = {name: module.params[name] for name in ("executable", "config_source")}
     engine = Engine(host, wish, run=runner(module), toml=toml, **options)
     result = bring_about(
@@ -260,15 +291,18 @@ def configure(module: AnsibleModule, host: HostRoot, runtime: str) -> dict[str, 
         # Where it is not only foretold, the task that restarts the engine reports the change.
         result.update(plan=plan.result()["plan"], diff=plan.diff(), changed=module.check_mode)
     if module.params["prove_running"]:
-        result["cri"] = prove(module, runtime, wish.names if wish.state == "present" else ())
+        result["cri"] = prove(module, wish)
     return result
 
 
-def prove(module: AnsibleModule, runtime: str, names: tuple[str, ...]) -> dict[str, Any]:
+def prove(module: AnsibleModule, wish: EngineWish) -> dict[str, Any]:
     """What the running engine says; ends the module where it is not what was configured."""
-    if runtime not in ENDPOINTS or shutil.which("crictl") is None:
-        return {"ready": None, "handlers": [], "error": "no crictl on this host, or an engine without CRI"}
-    status = wait_for_handlers(runner(module), runtime, names, seconds=module.params["prove_seconds"])
+    runtime, names = wish.runtime, wish.names if wish.state == "present" else ()
+    endpoint, program = endpoint_of(runtime, wish.distribution), "docker" if runtime == "docker" else "crictl"
+    if shutil.which(program) is None or (endpoint is None and runtime != "docker"):
+        return {"ready": None, "handlers": [], "error": f"no {program} on this host, or an engine without CRI"}
+    ask = read_docker if endpoint is None else partial(read_cri, endpoint=endpoint)
+    status = wait_for_handlers(partial(ask, runner(module)), names, seconds=module.params["prove_seconds"])
     missing = [n for n in names if n not in status.handlers]
     if status.error or not status.ready or missing:
         said = status.error or f"ready: {status.ready}, handlers: {', '.join(status.handlers) or 'none'}"

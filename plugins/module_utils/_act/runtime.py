@@ -12,7 +12,7 @@ import os
 from typing import Any
 
 from .._observe.command import Run
-from .._observe.engines import UNITS, EngineReader
+from .._observe.engines import EngineReader
 from .._observe.files import HostRoot
 from .._plan.engine import ABSENT, EnginePlan, EngineState, EngineWish
 from .._plan.model import Plan, Step
@@ -68,7 +68,8 @@ class Engine:
             "files": [{"path": p, "present": self._host.exists(p)} for p in paths],
             "effective": effective_of(self._wish, state),
             "runtime": self._wish.runtime,
-            "unit": UNITS.get(self._wish.runtime),
+            "unit": self.reader.unit,
+            "distribution": self._wish.distribution or None,
         }
 
     def _check(self) -> None:

@@ -17,7 +17,7 @@ from .._observe.cdi_gpus import read_gpus
 from .._observe.cdi_specs import yaml_loader
 from .._observe.command import Run
 from .._observe.driver_version import read_loaded_driver
-from .._observe.engines import Unreadable, find_runtime
+from .._observe.engines import Unreadable, engine_places, find_runtime
 from .._observe.files import HostRoot
 from .._observe.kubelet import read_kubelet
 from .._observe.mig import read_mig
@@ -87,7 +87,7 @@ class HostValidation:
         if runtime in ("", "podman"):
             return {"engine": runtime, **self._program(HANDLER_PATH)}
         options = {"runtime": runtime, "state": "present", "set_as_default": False, "cdi_enabled": False}
-        wish = make_engine_wish(options, programs=self._host.is_executable)
+        wish = make_engine_wish(engine_places(self._host, options), programs=self._host.is_executable)
         toml = self._helpers["tomlkit"]
         engine = Engine(self._host, wish, run=self._run, toml=toml, executable=None, config_source="file")
         state = engine.observe()

@@ -11,14 +11,17 @@ from __future__ import annotations
 import posixpath
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._catalog.driver_files import PROGRAM_DIRECTORIES
+from .._catalog.engines import AUTO, DISTRIBUTIONS
 from .._plan.engine import Document, EngineState, EngineWish, Owned
 from .command import Run
+from .distributions import find_distribution, read_drop_in_path, read_managed, read_unit
 from .files import HostRoot
 from .texts.documents import parse_json, parse_toml
+from .unit_flags import read_flags
 
 PROGRAMS = {"containerd": "containerd", "crio": "crio", "docker": "dockerd", "podman": "podman"}
 UNITS = {"containerd": "containerd.service", "crio": "crio.service", "docker": "docker.service"}
@@ -36,11 +39,23 @@ class EngineReader:
         self._wish = wish
         self._run = run
         self._toml = toml
+        self._row = DISTRIBUTIONS.get(wish.distribution)
         self.executable = executable or self._found()
 
     def _found(self) -> str | None:
         # A tree that is not the running machine has no program that could be run.
-        return shutil.which(PROGRAMS[self._wish.runtime]) if self._host.root == "/" else None
+        if self._host.root != "/":
+            return None
+        if self._row is None:
+            return shutil.which(PROGRAMS[self._wish.runtime])
+        # The system's containerd knows nothing of a distribution's files, and not every distribution's own can judge
+        # them.
+        return self._row.program if self._host.is_executable(self._row.program or "/") else None
+
+    @property
+    def unit(self) -> str | None:
+        """The systemd unit by which the engine is restarted; None for an engine without one."""
+        return UNITS.get(self._wish.runtime) if self._row is None else read_unit(self._host, self._row) or None
 
     def read(self, *, config_source: str, owned: Iterable[Owned]) -> EngineState:
         """The engine's files, and the configuration from which options are inherited."""
@@ -53,7 +68,16 @@ class EngineReader:
                 source = self.dump(self.source_command())
             except Unreadable as error:
                 errors.append(str(error))
-        return EngineState(main, drop_in, source, tuple(errors), tuple(owned), self._dumped())
+        return EngineState(
+            main=main,
+            drop_in=drop_in,
+            source=source,
+            errors=tuple(errors),
+            owned=tuple(owned),
+            dumped=self._dumped(),
+            managed=self._row is None or read_managed(self._host, self._row),
+            flags=read_flags(self._host, UNITS["docker"]) if self._wish.runtime == "docker" else {},
+        )
 
     def _dumped(self) -> Document | None:
         """What the engine says is in effect; None where it cannot be asked, or refuses its files."""
@@ -111,8 +135,10 @@ class EngineReader:
 
     def started_before_files(self) -> bool:
         """Whether the engine runs with files that were changed after its start."""
-        started = read_start(self._run, UNITS[self._wish.runtime]) if self._host.root == "/" else None
-        found = [self._host.stat(p) for p in (self._wish.config_path, self._wish.drop_in_path) if p]
+        started = read_start(self._run, self.unit) if self._host.root == "/" and self.unit else None
+        # A distribution writes its own file while it starts.
+        ours = (self._wish.drop_in_path,) if self._row else (self._wish.config_path, self._wish.drop_in_path)
+        found = [self._host.stat(p) for p in ours if p]
         return started is not None and any(f is not None and f.st_mtime > started for f in found)
 
     def _file(self, path: str, errors: list[str]) -> Document | None:
@@ -136,6 +162,26 @@ def read_start(run: Run, unit: str) -> float | None:
     return time.time() - (time.monotonic() - int(since_boot) / 1e6)
 
 
+def engine_places(host: HostRoot, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of module container_runtime with the places of the distribution that brings containerd.
+
+    ``distribution`` auto (or absent) looks for one where ``config_path`` does not say what is meant.
+    """
+    name = options.get("distribution") or AUTO
+    if name == AUTO:
+        name = find_distribution(host) if options["runtime"] == "containerd" and not options.get("config_path") else ""
+    row = DISTRIBUTIONS.get(name)
+    if row is None:
+        return {**options, "distribution": ""}
+    given = options.get("drop_in_path")
+    return {
+        **options,
+        "distribution": row.name,
+        "config_path": options.get("config_path") or row.config,
+        "drop_in_path": read_drop_in_path(host, row) if given is None else given,
+    }
+
+
 def find_runtime(host: HostRoot) -> str | None:
     """The engine that a host has: the one that the kubelet speaks to, else one that runs, else one that is installed.
 
@@ -148,6 +194,8 @@ def find_runtime(host: HostRoot) -> str | None:
     for runtime, sockets in SOCKETS:
         if any(host.exists(s) for s in sockets):
             return runtime
+    if find_distribution(host):
+        return "containerd"
     for runtime in RUNTIMES:
         if any(host.is_executable(f"{d}/{PROGRAMS[runtime]}") for d in PROGRAM_DIRECTORIES):
             return runtime

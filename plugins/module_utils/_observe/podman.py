@@ -24,7 +24,9 @@ def read_podman(host: HostRoot, run: Run) -> dict[str, Any]:
         "default_runtime": None,
         "cdi_enabled": True,
         "cdi_spec_dirs": None,
+        "nri_enabled": None,
         "source": "files",
     }
     own = {"files": [], "restart_required": False, "effective": effective, "runtime": "podman", "unit": None}
+    own["distribution"] = None
     return {"changed": False, **own, **plan.result()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from .._catalog.engines import DISTRIBUTIONS
 from .._plan.cdi_host import Gpu
 from .._plan.cdi_rules import newest_readable
 from .._plan.cdi_stale import spec_driver_version, stale_because
@@ -15,16 +16,8 @@ from .._plan.engine import EngineWish
 from .._plan.runtime import effective_of, make_engine_wish
 from .cdi_specs import read_spec, read_spec_facts, spec_paths, yaml_loader
 from .command import Run
-from .engines import PROGRAM_DIRECTORIES, PROGRAMS, SOCKETS, EngineReader
+from .engines import PROGRAM_DIRECTORIES, PROGRAMS, SOCKETS, EngineReader, engine_places
 from .files import HostRoot
-
-# directory that a Kubernetes distribution with an engine of its own brings -> its name
-DISTRIBUTIONS = {
-    "/var/lib/rancher/k3s": "k3s",
-    "/var/lib/rancher/rke2": "rke2",
-    "/var/lib/k0s": "k0s",
-    "/var/snap/microk8s": "microk8s",
-}
 
 
 def read_runtimes(host: HostRoot, run: Run, toml: Any) -> list[dict[str, Any]]:
@@ -42,8 +35,9 @@ def has_toml_engine(host: HostRoot) -> bool:
 def _place(host: HostRoot, name: str) -> tuple[EngineWish, str | None, list[str]]:
     """Where an engine's settings would be, its program, and those of its files that are there."""
     options = {"runtime": name, "state": "present", "set_as_default": False, "cdi_enabled": False}
-    wish = make_engine_wish(options, programs=host.is_executable)
-    paths = [f"{d}/{PROGRAMS[name]}" for d in PROGRAM_DIRECTORIES]
+    wish = make_engine_wish(engine_places(host, options), programs=host.is_executable)
+    own = DISTRIBUTIONS[wish.distribution].program if wish.distribution else ""
+    paths = [own] if own else [f"{d}/{PROGRAMS[name]}" for d in PROGRAM_DIRECTORIES]
     program = next((p for p in paths if host.is_executable(p)), None)
     return wish, program, [p for p in (wish.config_path, wish.drop_in_path) if p and host.is_file(p)]
 
@@ -65,9 +59,19 @@ def _engine(host: HostRoot, run: Run, toml: Any, name: str) -> dict[str, Any] | 
         "cdi_enabled": effective.get("cdi_enabled"),
         "source": effective.get("source"),
         "error": "; ".join(state.errors) or None,
-        "socket": next((s for engine, ss in SOCKETS if engine == name for s in ss if host.exists(s)), None),
-        "distribution": next((d for path, d in DISTRIBUTIONS.items() if host.is_dir(path)), None),
+        "socket": next((s for s in _sockets(wish) if host.exists(s)), None),
+        "distribution": wish.distribution or _installed(host),
     }
+
+
+def _installed(host: HostRoot) -> str | None:
+    """A distribution that is there, whatever engine it was told to use."""
+    return next((row.name for row in DISTRIBUTIONS.values() if host.is_dir(row.home)), None)
+
+
+def _sockets(wish: EngineWish) -> tuple[str, ...]:
+    row = DISTRIBUTIONS.get(wish.distribution)
+    return (row.socket,) if row else next(sockets for engine, sockets in SOCKETS if engine == wish.runtime)
 
 
 def _version(run: Run, program: str) -> str | None:

@@ -29,6 +29,7 @@ from .engine import (
     table,
     tables,
     undo,
+    with_patterns,
 )
 from .model import Finding
 
@@ -37,8 +38,13 @@ PLUGINS = {1: "cri", 2: "io.containerd.grpc.v1.cri"}
 PLUGIN = "io.containerd.cri.v1.runtime"
 NEWEST_VERSION = 4
 
+# containerd 2.0, which brought this version of the configuration, has CDI on by default.
+FIRST_WITH_CDI = 3
+
 # Names under which the CRI plugin can be switched off.
 CRI_NAMES = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
+
+NRI = "io.containerd.nri.v1.nri"
 
 RUNC = "io.containerd.runc.v2"
 # Types that run an OCI program which can be replaced; others (kata, runsc) bring their own.
@@ -68,8 +74,21 @@ def _decide(wish: EngineWish, state: EngineState) -> EnginePlan:
         return make_plan(_removal(wish, state, version))
     # Version 1 knows no merging at all, so a drop-in would have no effect.
     in_place = not wish.drop_in_path or version == 1
+    if wish.nri_enabled and version == 1:
+        return make_plan((), [_no_nri(wish.config_path)])
+    if not wish.handlers and state.drop_in is None and _has_all(wish, state, version):
+        return make_plan((), _remarks(wish, state, version))
     files = _in_place(wish, state, version) if in_place else _with_drop_in(wish, state, version)
     return make_plan(files, _remarks(wish, state, version))
+
+
+def _has_all(wish: EngineWish, state: EngineState, version: int) -> bool:
+    """Whether CDI and NRI are as wanted without any file of ours; what does not exist cannot be switched on."""
+    document = state.dumped if state.dumped is not None else state.main
+    there = effective(document)
+    by_default = version >= FIRST_WITH_CDI if there["cdi_enabled"] is None else there["cdi_enabled"]
+    cdi = not wish.cdi_enabled or by_default or not knows_cdi_switch(state)
+    return cdi and (not wish.nri_enabled or there["nri_enabled"] is True)
 
 
 def config_version(document: Document | None) -> int:
@@ -110,7 +129,12 @@ def effective(document: Document | None) -> dict[str, Any]:
         "default_runtime": lookup(plugin, "containerd", "default_runtime_name"),
         "cdi_enabled": lookup(plugin, "enable_cdi"),
         "cdi_spec_dirs": lookup(plugin, "cdi_spec_dirs"),
+        "nri_enabled": _switch(lookup(document, "plugins", NRI, "disable")),
     }
+
+
+def _switch(disable: Any) -> bool | None:
+    return not disable if isinstance(disable, bool) else None
 
 
 def _with_drop_in(wish: EngineWish, state: EngineState, version: int) -> list[FileChange]:
@@ -127,7 +151,8 @@ def _with_drop_in(wish: EngineWish, state: EngineState, version: int) -> list[Fi
     drop_in["plugins"] = {**others, plugin: section}
     for name, entry in (lookup(state.drop_in, "plugins", plugin, "containerd", "runtimes") or {}).items():
         table(section, "containerd", "runtimes").setdefault(name, entry)
-    _configure(section, wish, state, version)
+    configure(section, wish, state, version)
+    with_nri(drop_in, wish, state)
     return [
         FileChange(wish.drop_in_path, state.drop_in, drop_in, ADDED),
         FileChange(wish.config_path, state.main, main, IMPORTED),
@@ -137,23 +162,45 @@ def _with_drop_in(wish: EngineWish, state: EngineState, version: int) -> list[Fi
 def _in_place(wish: EngineWish, state: EngineState, version: int) -> list[FileChange]:
     main = _enabled(copy.deepcopy(state.main or {}))
     main.setdefault("version", version)
-    _configure(table(main, "plugins", plugin_name(version)), wish, state, version)
+    configure(table(main, "plugins", plugin_name(version)), wish, state, version)
+    if wish.nri_enabled:
+        table(main, "plugins", NRI)["disable"] = False
     return [FileChange(wish.config_path, state.main, main, ADDED)]
 
 
-def _configure(section: Document, wish: EngineWish, state: EngineState, version: int) -> None:
-    """Puts the handlers, the default and CDI into the CRI plugin's table."""
+def configure(
+    section: Document, wish: EngineWish, state: EngineState, version: int, *, source: Document | None = None
+) -> None:
+    """Puts the handlers, the default and CDI into the CRI plugin's table.
+
+    ``source``: table containerd from which handlers inherit, where it is not in the section.
+    """
     containerd = table(section, "containerd")
-    runtimes = table(containerd, "runtimes")
-    template = _template(containerd, wish) or _template(_built_in(state, version), wish)
+    runtimes = table(containerd, "runtimes") if wish.handlers else {}
+    template = _template(source or containerd, wish) or _template(_built_in(state, version), wish)
     for handler in wish.handlers:
         runtimes[handler.name] = _entry(template, handler, version)
+        if wish.annotations:
+            found = runtimes[handler.name].get("container_annotations", [])
+            runtimes[handler.name]["container_annotations"] = with_patterns(found, wish.patterns)
     if wish.set_as_default:
         containerd["default_runtime_name"] = wish.handlers[0].name
     elif containerd.get("default_runtime_name") in wish.names:
         del containerd["default_runtime_name"]
     if wish.cdi_enabled and knows_cdi_switch(state):
         (containerd if version == 1 else section)["enable_cdi"] = True
+    if not containerd:
+        del section["containerd"]
+
+
+def with_nri(drop_in: Document, wish: EngineWish, state: EngineState) -> None:
+    """Switches the Node Resource Interface on in our drop-in, or leaves it to the other files."""
+    plugins = table(drop_in, "plugins")
+    if wish.nri_enabled:
+        # Before 2.1 an imported table takes the place of the other one.
+        plugins[NRI] = {**copy.deepcopy(lookup(state.source, "plugins", NRI) or {}), "disable": False}
+    else:
+        plugins.pop(NRI, None)
 
 
 def _template(containerd: Document, wish: EngineWish) -> Document | None:
@@ -224,11 +271,11 @@ def _removal(wish: EngineWish, state: EngineState, version: int) -> list[FileCha
     after = None if state.main is None or (created and not set(main) - {"version"}) else main
     files = [FileChange(wish.config_path, state.main, after, reason)]
     if wish.drop_in_path and state.drop_in is not None:
-        files.append(FileChange(wish.drop_in_path, state.drop_in, _drop_in_left(wish, state, plugin), reason))
+        files.append(FileChange(wish.drop_in_path, state.drop_in, drop_in_left(wish, state, plugin), reason))
     return files
 
 
-def _drop_in_left(wish: EngineWish, state: EngineState, plugin: str) -> Document | None:
+def drop_in_left(wish: EngineWish, state: EngineState, plugin: str) -> Document | None:
     """The drop-in without our handlers; None where no handler of somebody else is in it."""
     left = copy.deepcopy(state.drop_in or {})
     others = lookup(state.source, "plugins", plugin, "containerd", "runtimes") or {}
@@ -236,6 +283,7 @@ def _drop_in_left(wish: EngineWish, state: EngineState, plugin: str) -> Document
     if not [name for name in runtimes if name not in wish.names and name not in others]:
         return None
     _forget(lookup(left, "plugins", plugin), wish)
+    left["plugins"].pop(NRI, None)
     return left
 
 
@@ -278,6 +326,18 @@ def _without_cdi() -> Finding:
         found="containerd config dump knows no enable_cdi",
         remedy="update containerd, or set toolkit_runtime_cdi_enabled: false",
         source="https://github.com/containerd/containerd/blob/main/docs/cri/config.md",
+    )
+
+
+def _no_nri(path: str) -> Finding:
+    return Finding(
+        id="GPU-CTR-113",
+        severity="error",
+        summary="a configuration of version 1 cannot switch the Node Resource Interface on",
+        wanted="nri_enabled: true",
+        found=f"version 1 ({path})",
+        remedy="convert the file with: containerd config migrate, or set nri_enabled: false",
+        source="https://containerd.io/docs/2.2/nri",
     )
 
 

@@ -27,6 +27,7 @@ from .engine import (
     table,
     tables,
     undo,
+    with_patterns,
 )
 
 ADDED = "pods with this runtime class, and the device plugin, need the handler"
@@ -43,6 +44,9 @@ def _decide(wish: EngineWish, state: EngineState) -> EnginePlan:
     if wish.drop_in_path:
         # CRI-O merges its drop-ins key by key, so ours holds nothing but the handlers.
         drop_in = copy.deepcopy(state.drop_in or {})
+        if not wish.handlers and not drop_in and not wish.nri_enabled:
+            # CRI-O has CDI on by itself.
+            return make_plan(())
         _configure(drop_in, wish, lookup(state.source, "crio", "runtime") or {})
         return make_plan([FileChange(wish.drop_in_path, state.drop_in, drop_in, ADDED)])
     main = copy.deepcopy(state.main or {})
@@ -58,15 +62,24 @@ def effective(document: Document | None) -> dict[str, Any]:
         "default_runtime": lookup(runtime, "default_runtime"),
         "cdi_enabled": True,
         "cdi_spec_dirs": lookup(runtime, "cdi_spec_dirs"),
+        "nri_enabled": lookup(document, "crio", "nri", "enable_nri"),
     }
 
 
 def _configure(document: Document, wish: EngineWish, source: Document) -> None:
     runtime = table(document, "crio", "runtime")
-    runtimes = table(runtime, "runtimes")
+    runtimes = table(runtime, "runtimes") if wish.handlers else {}
     template = _template(source, wish)
     for handler in wish.handlers:
         runtimes[handler.name] = {**template, "runtime_path": handler.path, "runtime_type": "oci"}
+        if wish.annotations:
+            found = template.get("allowed_annotations", [])
+            runtimes[handler.name]["allowed_annotations"] = with_patterns(found, wish.annotations)
+    if wish.nri_enabled:
+        table(document, "crio", "nri")["enable_nri"] = True
+    elif lookup(document, "crio", "nri") == {"enable_nri": True} and wish.drop_in_path:
+        # The drop-in is all ours; without this key the other files say what holds.
+        del document["crio"]["nri"]
     if wish.set_as_default:
         runtime["default_runtime"] = wish.handlers[0].name
     elif runtime.get("default_runtime") in wish.names:

@@ -9,6 +9,7 @@ Source: dockerd(8), daemon.json; NVIDIA Container Toolkit 1.20.0, nvidia-ctk run
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 from .engine import (
@@ -27,6 +28,24 @@ from .engine import (
     tables,
     undo,
 )
+from .model import Finding
+
+# dockerd's options whose key in the file is not their name or its plural (dockerd(8), 29.0).
+FLAGS = {
+    "H": "hosts",
+    "D": "debug",
+    "G": "group",
+    "b": "bridge",
+    "g": "data-root",
+    "l": "log-level",
+    "p": "pidfile",
+    "s": "storage-driver",
+    "add-runtime": "runtimes",
+    "cdi-spec-dir": "cdi-spec-dirs",
+    "feature": "features",
+    "insecure-registry": "insecure-registries",
+    "insecure-registries": "insecure-registries",
+}
 
 ADDED = "docker run --gpus and --runtime=nvidia need the runtime"
 
@@ -39,7 +58,32 @@ def plan_docker(wish: EngineWish, state: EngineState) -> EnginePlan:
 def _decide(wish: EngineWish, state: EngineState) -> EnginePlan:
     after = _removed(wish, state) if wish.state == ABSENT else _configured(wish, state)
     reason = "state is absent" if wish.state == ABSENT else ADDED
-    return make_plan([FileChange(wish.config_path, state.main, after, reason)])
+    return make_plan(
+        [FileChange(wish.config_path, state.main, after, reason)],
+        () if wish.state == ABSENT else find_flags(wish.config_path, after or {}, state.flags),
+    )
+
+
+def find_flags(path: str, document: Document, flags: Mapping[str, tuple[str, ...]]) -> list[Finding]:
+    """An error for each directive that both the file and dockerd's command line give: dockerd does not start so."""
+    names = {flag: key for flag in flags for key in _keys(flag) if key in document}
+    return [
+        Finding(
+            id="GPU-CTR-040",
+            severity="error",
+            summary=f"dockerd gets {key} from its command line too, and refuses to start with both",
+            wanted=f"{key} in one place: {path}",
+            found=f"{'-' if len(flag) == 1 else '--'}{flag} {', '.join(flags[flag])} (ExecStart of docker.service)",
+            remedy=f"take the option out of the unit (systemctl edit docker.service) and put it into {path}",
+            source="https://github.com/NVIDIA/nvidia-docker/issues/761",
+        )
+        for flag, key in names.items()
+    ]
+
+
+def _keys(flag: str) -> tuple[str, ...]:
+    """The file's key of an option: of some that may be repeated it is the plural, others have an own name."""
+    return (FLAGS[flag],) if flag in FLAGS else (flag, f"{flag}s")
 
 
 def effective(document: Document | None) -> dict[str, Any]:
@@ -52,12 +96,13 @@ def effective(document: Document | None) -> dict[str, Any]:
         "default_runtime": lookup(document, "default-runtime"),
         "cdi_enabled": lookup(document, "features", "cdi"),
         "cdi_spec_dirs": lookup(document, "cdi-spec-dirs"),
+        "nri_enabled": None,
     }
 
 
 def _configured(wish: EngineWish, state: EngineState) -> Document:
     after = copy.deepcopy(state.main or {})
-    runtimes = table(after, "runtimes")
+    runtimes = table(after, "runtimes") if wish.handlers else {}
     for handler in wish.handlers:
         entry = table(runtimes, handler.name)
         entry["path"] = handler.path

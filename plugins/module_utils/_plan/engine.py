@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .model import Finding, Plan, Step
@@ -48,7 +48,11 @@ class Handler:
 
 @dataclass(frozen=True)
 class EngineWish:
-    """Options of module container_runtime. ``drop_in_path`` empty: ``config_path`` itself is edited."""
+    """Options of module container_runtime. ``drop_in_path`` empty: ``config_path`` itself is edited.
+
+    ``distribution``: the Kubernetes distribution that brings the engine; empty for the system's own.
+    ``annotations``: prefixes of the pods' annotations that the handlers see.
+    """
 
     runtime: str
     state: str
@@ -57,6 +61,14 @@ class EngineWish:
     handlers: tuple[Handler, ...]
     set_as_default: bool = False
     cdi_enabled: bool = False
+    nri_enabled: bool = False
+    annotations: tuple[str, ...] = ()
+    distribution: str = ""
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The annotations as engines name them."""
+        return tuple(f"{a}*" for a in self.annotations)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,7 +96,8 @@ class EngineState:
     None for a file that is absent; ``errors`` has a sentence for each that cannot be parsed.
 
     ``source`` is the configuration from which options are inherited: the main file, or what the engine says is in
-    effect. ``dumped`` is what the engine says where it can be asked, whatever the source.
+    effect. ``dumped`` is what the engine says where it can be asked, whatever the source. ``managed``: the
+    distribution still writes its settings itself. ``flags``: option of the daemon's command line -> its values.
     """
 
     main: Document | None
@@ -93,6 +106,8 @@ class EngineState:
     errors: tuple[str, ...] = ()
     owned: tuple[Owned, ...] = ()
     dumped: Document | None = None
+    managed: bool = True
+    flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -153,7 +168,7 @@ def plan_engine(
     wish: EngineWish, state: EngineState, decide: Callable[[EngineWish, EngineState], EnginePlan]
 ) -> EnginePlan:
     """What ``decide`` says, where every file can be read. It may raise TypeError for a table that is none."""
-    errors = _refused(state, wish.config_path)
+    errors = _refused(state, wish.config_path) + _senseless(wish)
     if errors:
         return make_plan((), errors)
     try:
@@ -213,6 +228,13 @@ def is_created(path: str, owned: Iterable[Owned]) -> bool:
     return any(row.path == path and not row.key for row in owned)
 
 
+def with_patterns(found: Any, wanted: Iterable[str]) -> list[Any]:
+    """A list of annotations with those that are wanted, each once. Raises TypeError where it is no list."""
+    if not isinstance(found, list):
+        raise TypeError(f"annotations are no list: {found!r}")
+    return [*found, *(w for w in wanted if w not in found)]
+
+
 def undo(document: Document, owned: Iterable[Owned]) -> Document:
     """The document without what this collection had put into it; values that somebody changed since then stay."""
     after = copy.deepcopy(document)
@@ -264,6 +286,29 @@ def _refused(state: EngineState, path: str) -> list[Finding]:
             source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/982",
         )
         for error in state.errors
+    ]
+
+
+def _senseless(wish: EngineWish) -> list[Finding]:
+    """Options that no file of this engine can say."""
+    docker = wish.runtime == "docker"
+    rows = (
+        ("set_as_default", wish.set_as_default and not wish.handlers, "a handler, which would be the default"),
+        ("nri_enabled", wish.nri_enabled and docker, "containerd or CRI-O: Docker has no Node Resource Interface"),
+        ("annotations", bool(wish.annotations) and docker, "containerd or CRI-O: Docker has no pods"),
+    )
+    return [
+        Finding(
+            id="GPU-CTR-114",
+            severity="error",
+            summary=f"option {option} of container_runtime has no meaning here",
+            wanted=f"{option}: with {wanted}",
+            found=f"runtime: {wish.runtime}, handlers: {', '.join(wish.names) or 'none'}",
+            remedy=f"take {option} out",
+            source="dockerd(8), containerd docs/cri/config.md",
+        )
+        for option, wrong, wanted in rows
+        if wrong and wish.state == PRESENT
     ]
 
 

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
+from .._catalog.engines import DISTRIBUTIONS, NONE
 from . import containerd, crio, docker
+from .containerd_distribution import decide_distribution
 from .engine import (
     DEFAULT_HANDLER_PATH,
     HANDLER_PATH,
@@ -20,11 +23,20 @@ from .engine import (
     EngineWish,
     Handler,
     merged,
+    plan_engine,
 )
 from .model import Finding
 
+
+def _plan_containerd(wish: EngineWish, state: EngineState) -> EnginePlan:
+    row = DISTRIBUTIONS.get(wish.distribution)
+    if row is None or not wish.drop_in_path:
+        return containerd.plan_containerd(wish, state)
+    return plan_engine(wish, state, partial(decide_distribution, row=row))
+
+
 PLANNERS: dict[str, Callable[[EngineWish, EngineState], EnginePlan]] = {
-    "containerd": containerd.plan_containerd,
+    "containerd": _plan_containerd,
     "crio": crio.plan_crio,
     "docker": docker.plan_docker,
 }
@@ -43,6 +55,7 @@ def make_engine_wish(options: Mapping[str, Any], *, programs: Callable[[str], bo
     runtime = options["runtime"]
     config_path, drop_in_path = PATHS[runtime]
     given = options.get("drop_in_path")
+    distribution = options.get("distribution") or ""
     return EngineWish(
         runtime=runtime,
         state=options["state"],
@@ -51,6 +64,9 @@ def make_engine_wish(options: Mapping[str, Any], *, programs: Callable[[str], bo
         handlers=_handlers(options, runtime, programs),
         set_as_default=options["set_as_default"],
         cdi_enabled=options["cdi_enabled"],
+        nri_enabled=bool(options.get("nri_enabled")),
+        annotations=tuple(options.get("annotations") or ()),
+        distribution="" if distribution == NONE else distribution,
     )
 
 
@@ -79,7 +95,7 @@ def missing_programs(wish: EngineWish, programs: Callable[[str], bool]) -> tuple
 
 def _handlers(options: Mapping[str, Any], runtime: str, programs: Callable[[str], bool]) -> tuple[Handler, ...]:
     default = DEFAULT_HANDLER_PATH.get(runtime, HANDLER_PATH)
-    if options.get("handlers"):
+    if options.get("handlers") is not None:
         return tuple(Handler(h["name"], h.get("path") or default) for h in options["handlers"])
     name, path = options.get("runtime_name") or "nvidia", options.get("runtime_path") or default
     if options.get("runtime_name") or options.get("runtime_path"):

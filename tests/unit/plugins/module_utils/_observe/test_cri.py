@@ -9,7 +9,14 @@ import json
 
 import pytest
 
-from ansible_collections.gpu.fleet.plugins.module_utils._observe.cri import CriStatus, parse_info, wait_for_handlers
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.cri import (
+    CriStatus,
+    endpoint_of,
+    parse_info,
+    read_cri,
+    read_docker,
+    wait_for_handlers,
+)
 
 INFO = {
     "status": {"conditions": [{"type": "RuntimeReady", "status": True}, {"type": "NetworkReady", "status": False}]},
@@ -36,6 +43,31 @@ def test_an_answer_of_another_shape_is_none():
 
 def test_waiting_ends_with_the_last_answer():
     answers = [(1, "", "connection refused"), (0, json.dumps(INFO), "")]
-    assert wait_for_handlers(lambda args: answers.pop(0), "containerd", ["nvidia"], seconds=5).ready
-    status = wait_for_handlers(lambda args: (1, "", "connection refused\n"), "containerd", ["nvidia"], seconds=0)
-    assert status.error == "connection refused"
+    assert wait_for_handlers(lambda: read_cri(lambda args: answers.pop(0), "unix:///x"), ["nvidia"], seconds=5).ready
+    refused = read_cri(lambda args: (1, "", "connection refused\n"), "unix:///x")
+    assert wait_for_handlers(lambda: refused, ["nvidia"], seconds=0).error == "connection refused"
+
+
+ENDPOINTS = {
+    ("containerd", ""): "unix:///run/containerd/containerd.sock",
+    ("containerd", "rke2"): "unix:///run/k3s/containerd/containerd.sock",
+    ("containerd", "k0s"): "unix:///run/k0s/containerd.sock",
+    ("docker", ""): None,
+}
+
+
+@pytest.mark.parametrize(("runtime", "distribution"), ENDPOINTS)
+def test_endpoint(runtime, distribution):
+    assert endpoint_of(runtime, distribution) == ENDPOINTS[runtime, distribution]
+
+
+DOCKER = {
+    "running": ((0, '{"Runtimes": {"runc": {}, "nvidia": {}}}', ""), CriStatus(True, ("nvidia", "runc"))),
+    "not running": ((0, '{"ServerErrors": ["Cannot connect"]}', ""), CriStatus(False, (), "Cannot connect")),
+    "refused": ((1, "", "permission denied\n"), CriStatus(False, (), "permission denied")),
+}
+
+
+@pytest.mark.parametrize(("answer", "status"), DOCKER.values(), ids=DOCKER)
+def test_docker(answer, status):
+    assert read_docker(lambda args: answer) == status

@@ -153,3 +153,60 @@ def test_removal_keeps_what_is_not_ours():
     plan = plan_containerd(wish(state="absent"), state(main, drop_in=drop_in))
     assert set(lookup(plan.file(DROP_IN).after, "plugins", PLUGIN, "containerd", "runtimes")) == {"runc", "other"}
     assert [s.target for s in plan.plan.steps] == [DROP_IN]
+
+
+NRI = ("plugins", "io.containerd.nri.v1.nri")
+
+
+def test_nri_is_switched_on_in_the_drop_in_and_left_to_others_without_the_wish():
+    main = {**config(runc=RUNC), "plugins": {**config(runc=RUNC)["plugins"], NRI[1]: {"socket_path": "/x"}}}
+    after = plan_containerd(wish(nri_enabled=True), state(main)).file(DROP_IN).after
+    assert lookup(after, *NRI) == {"socket_path": "/x", "disable": False}
+    assert effective(after)["nri_enabled"] is True
+    assert lookup(plan_containerd(wish(), state(main, drop_in=after)).file(DROP_IN).after, *NRI) is None
+
+
+def test_nri_in_the_main_file():
+    after = plan_containerd(wish(nri_enabled=True, drop_in_path=""), state(config(runc=RUNC))).file(MAIN).after
+    assert lookup(after, *NRI) == {"disable": False}
+
+
+def test_nri_needs_a_later_version():
+    plan = plan_containerd(wish(nri_enabled=True), state({"root": "/x"})).plan
+    assert [f.id for f in plan.findings] == ["GPU-CTR-113"]
+
+
+def test_annotations_are_added_to_those_of_the_template():
+    main = config(runc={**RUNC, "container_annotations": ["a/*"]})
+    plan = plan_containerd(wish(annotations=("cdi.k8s.io/", "a/")), state(main))
+    assert entry(plan)["container_annotations"] == ["a/*", "cdi.k8s.io/*"]
+
+
+def test_annotations_of_a_wrong_type_are_an_error():
+    main = config(runc={**RUNC, "container_annotations": "a/*"})
+    assert [f.id for f in plan_containerd(wish(annotations=("b/",)), state(main)).plan.findings] == ["GPU-CTR-102"]
+
+
+def dump(version, **section):
+    plugin = PLUGIN if version > 2 else "io.containerd.grpc.v1.cri"
+    return {"version": version, "plugins": {plugin: section}}
+
+
+# main file, dump -> whether CDI alone needs a file
+SWITCHES = {
+    "2.x has CDI on": ({"version": 3}, None, False),
+    "2.x with CDI off": (dump(3, enable_cdi=False), None, True),
+    "1.7 has CDI off": ({"version": 2}, dump(2, enable_cdi=False), True),
+    "1.7 with CDI on": ({"version": 2}, dump(2, enable_cdi=True), False),
+    "1.6 has no CDI": ({"version": 2}, dump(2), False),
+}
+
+
+@pytest.mark.parametrize(("main", "dumped", "needed"), SWITCHES.values(), ids=SWITCHES)
+def test_without_handlers_only_the_switch_is_set(main, dumped, needed):
+    plan = plan_containerd(wish(handlers=(), cdi_enabled=True), state(main, dumped=dumped))
+    assert [f.path for f in plan.files] == ([DROP_IN, MAIN] if needed else [])
+    if needed:
+        plugins = plan.file(DROP_IN).after["plugins"]
+        assert all("containerd" not in section for section in plugins.values())
+        assert [section["enable_cdi"] for section in plugins.values()] == [True]

@@ -105,6 +105,7 @@ HANDLERS = {
     "default": ({}, [], ["nvidia"]),
     "with the programs of all three": ({}, [".cdi", ".legacy"], ["nvidia", "nvidia-cdi", "nvidia-legacy"]),
     "short form": ({"runtime_name": "gpu"}, [".cdi"], ["gpu"]),
+    "empty list": ({"handlers": []}, [".cdi"], []),
     "list": ({"handlers": [{"name": "a", "path": "/a"}, {"name": "b"}]}, [".cdi"], ["a", "b"]),
 }
 
@@ -114,3 +115,60 @@ def test_handlers(options, endings, names):
     there = {f"{NVIDIA.path}{e}" for e in endings}
     wish = make_engine_wish({**OPTIONS, "runtime": "containerd", **options}, programs=there.__contains__)
     assert list(wish.names) == names
+
+
+# flags of dockerd, what our file has -> the key that both have
+FLAGS = {
+    "none of ours": ({"H": ("fd://",)}, {}, []),
+    "runtime": ({"add-runtime": ("nvidia=/x",)}, {}, ["runtimes"]),
+    "default": ({"default-runtime": ("nvidia",)}, {}, []),
+    "default that we set too": ({"default-runtime": ("nvidia",)}, {"set_as_default": True}, ["default-runtime"]),
+    "CDI switch": ({"feature": ("cdi",)}, {"cdi_enabled": True}, ["features"]),
+    "log driver, not ours": ({"log-driver": ("journald",)}, {}, ["log-driver"]),
+}
+
+
+@pytest.mark.parametrize(("flags", "changes", "keys"), FLAGS.values(), ids=FLAGS)
+def test_docker_with_a_directive_in_two_places_is_an_error(flags, changes, keys):
+    main = {"log-driver": "json-file"}
+    plan = plan_docker(docker(**changes), EngineState(main, flags=flags)).plan
+    assert [(f.id, f.summary.split()[2]) for f in plan.findings] == [("GPU-CTR-040", key) for key in keys]
+    assert plan.blocked == bool(keys)
+    assert not plan_docker(docker(state="absent"), EngineState(main, flags=flags)).plan.blocked
+
+
+SENSELESS = {
+    "default without a handler": ({"handlers": (), "set_as_default": True}, "set_as_default"),
+    "NRI of Docker": ({"nri_enabled": True}, "nri_enabled"),
+    "annotations of Docker": ({"annotations": ("a/",)}, "annotations"),
+}
+
+
+@pytest.mark.parametrize(("changes", "option"), SENSELESS.values(), ids=SENSELESS)
+def test_options_without_meaning_are_errors(changes, option):
+    (finding,) = plan_docker(docker(**changes), EngineState({})).plan.findings
+    assert (finding.id, finding.severity) == ("GPU-CTR-114", "error")
+    assert option in finding.summary
+
+
+def test_docker_without_handlers_gets_the_switch_only():
+    wish = docker(handlers=(), cdi_enabled=True)
+    assert plan_docker(wish, EngineState({"a": 1})).file(DAEMON).after == {"a": 1, "features": {"cdi": True}}
+
+
+def crio(**changes):
+    places = {"config_path": "/etc/crio/crio.conf", "drop_in_path": "/etc/crio/crio.conf.d/99-nvidia.toml"}
+    return docker(runtime="crio", **{**places, **changes})
+
+
+def test_crio_has_nri_and_annotations():
+    wish = crio(nri_enabled=True, annotations=("cdi.k8s.io/",))
+    after = plan_crio(wish, EngineState(None)).file(wish.drop_in_path).after["crio"]
+    assert after["nri"] == {"enable_nri": True}
+    assert after["runtime"]["runtimes"]["nvidia"]["allowed_annotations"] == ["cdi.k8s.io/"]
+    left = plan_crio(crio(), EngineState(None, drop_in={"crio": after})).file(wish.drop_in_path).after
+    assert "nri" not in left["crio"]
+
+
+def test_crio_without_handlers_needs_no_file():
+    assert plan_crio(crio(handlers=(), cdi_enabled=True), EngineState({})).files == ()
