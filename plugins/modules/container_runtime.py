@@ -105,6 +105,12 @@ options:
         start. Check mode reports it as a change. This module itself still restarts nothing.
     type: bool
     default: false
+  restart_busy:
+    description:
+      - Whether O(restart) also holds while containers compute on GPUs. Otherwise a finding names them, and
+        RV(restart_allowed) is false.
+    type: bool
+    default: false
   prove_running:
     description:
       - Whether to wait until the running engine says (C(crictl info), C(docker info)) that it is ready and has the
@@ -161,6 +167,11 @@ files:
     - {path: /etc/containerd/conf.d/99-nvidia.toml, present: true}
 restart_required:
   description: Whether the engine has to be restarted, because its files changed now or since it was started.
+  type: bool
+  returned: always
+  sample: true
+restart_allowed:
+  description: Whether it may be restarted now, by O(restart) and O(restart_busy).
   type: bool
   returned: always
   sample: true
@@ -237,9 +248,10 @@ from ..module_utils._catalog.engines import AUTO, DISTRIBUTIONS, NONE
 from ..module_utils._observe.cri import endpoint_of, read_cri, read_docker, wait_for_handlers
 from ..module_utils._observe.engines import engine_places, find_runtime
 from ..module_utils._observe.files import HostRoot
+from ..module_utils._observe.gpu_containers import read_gpu_containers
 from ..module_utils._observe.helpers import find_helper
 from ..module_utils._observe.podman import read_podman
-from ..module_utils._plan.engine import RUNTIMES, EngineWish, plan_restart
+from ..module_utils._plan.engine import RUNTIMES, EngineWish, find_busy, plan_restart
 from ..module_utils._plan.runtime import make_engine_wish
 
 ARGUMENTS: dict[str, Any] = {
@@ -262,6 +274,7 @@ ARGUMENTS: dict[str, Any] = {
     "annotations": {"type": "list", "elements": "str", "default": []},
     "cdi_enabled": {"type": "bool", "default": False},
     "restart": {"type": "bool", "default": False},
+    "restart_busy": {"type": "bool", "default": False},
     "prove_running": {"type": "bool", "default": False},
     "prove_seconds": {"type": "int", "default": 60},
     "host_root": {"type": "path", "default": "/"},
@@ -284,15 +297,24 @@ def configure(module: AnsibleModule, host: HostRoot, runtime: str) -> dict[str, 
         act=engine.act,
         returns=engine.returns,
     )
-    stale = engine.reader.started_before_files()
-    result["restart_required"] = result["changed"] or stale
-    if module.params["restart"] and stale and not result["changed"]:
-        plan = plan_restart(runtime, result["unit"])
-        # Where it is not only foretold, the task that restarts the engine reports the change.
-        result.update(plan=plan.result()["plan"], diff=plan.diff(), changed=module.check_mode)
+    foretell_restart(module, host, result, stale=engine.reader.started_before_files())
     if module.params["prove_running"]:
         result["cri"] = prove(module, wish)
     return result
+
+
+def foretell_restart(module: AnsibleModule, host: HostRoot, result: dict[str, Any], *, stale: bool) -> None:
+    """Whether the engine has to be restarted, whether it may, and the step where nothing else is one."""
+    result["restart_required"] = result["changed"] or stale
+    asked = result["restart_required"] and module.params["restart"]
+    busy = read_gpu_containers(host) if asked and not module.params["restart_busy"] else ()
+    result["restart_allowed"] = module.params["restart"] and not busy
+    if busy:
+        result["findings"].append(asdict(find_busy(result["runtime"], result["unit"], busy)))
+    elif asked and not result["changed"]:
+        plan = plan_restart(result["runtime"], result["unit"] or result["runtime"])
+        # Where it is not only foretold, the task that restarts the engine reports the change.
+        result.update(plan=plan.result()["plan"], diff=plan.diff(), changed=module.check_mode)
 
 
 def prove(module: AnsibleModule, wish: EngineWish) -> dict[str, Any]:

@@ -27,6 +27,13 @@ def read_podman(host: HostRoot, run: Run) -> dict[str, Any]:
         "nri_enabled": None,
         "source": "files",
     }
-    own = {"files": [], "restart_required": False, "effective": effective, "runtime": "podman", "unit": None}
-    own["distribution"] = None
+    own = {
+        "files": [],
+        "restart_required": False,
+        "restart_allowed": False,
+        "effective": effective,
+        "runtime": "podman",
+        "distribution": None,
+        "unit": None,
+    }
     return {"changed": False, **own, **plan.result()}

@@ -9,7 +9,7 @@ Private to this collection.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -162,6 +162,19 @@ def plan_restart(runtime: str, unit: str) -> Plan:
     before, after = "started before its files were last changed", "runs with its files as they are"
     reason = f"{runtime} reads its files when it starts, so what was changed since then is not in effect"
     return Plan((Step(RESTART, unit, before, after, reason, "runtime"),))
+
+
+def find_busy(runtime: str, unit: str | None, containers: Sequence[str]) -> Finding:
+    """The restart that is needed, and would take the GPUs' containers with it or cut them off from the kubelet."""
+    return Finding(
+        id="GPU-CTR-041",
+        severity="warning",
+        summary=f"{runtime} has to be restarted, and is not, because containers compute on GPUs",
+        wanted=f"{unit or runtime} started after its files were changed",
+        found=f"{', '.join(containers)} (holding /dev/nvidia-uvm or /dev/nvidia-modeset)",
+        remedy="drain the node and run this again, or set toolkit_restart: true",
+        source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/48",
+    )
 
 
 def plan_engine(

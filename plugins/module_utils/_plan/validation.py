@@ -99,7 +99,7 @@ def judge(wish: Validation, seen: Seen) -> tuple[Component, ...]:
         return tuple(
             Component(n, IGNORED, "PCI has no NVIDIA GPU") for n in ("driver", "toolkit", "runtime", "cdi", "mig")
         )
-    rows = [("driver", _driver(seen)), ("toolkit", _toolkit(seen)), ("runtime", _runtime(wish, seen))]
+    rows = [("driver", _driver(seen)), ("toolkit", _toolkit(wish, seen)), ("runtime", _runtime(wish, seen))]
     rows += [("cdi", _cdi(seen))] if wish.cdi else []
     rows += [("mig", _mig(seen))] if seen.mig_saved else []
     rows += [(name, _extra(name, seen)) for name in EXTRAS if name in wish.extras]
@@ -221,8 +221,9 @@ def _nodes(seen: Seen) -> Finding | None:
     return None
 
 
-def _toolkit(seen: Seen) -> Finding | None:
-    if not seen.program_error:
+def _toolkit(wish: Validation, seen: Seen) -> Finding | None:
+    # Without handlers GPUs come through CDI alone, and nothing runs NVIDIA's program.
+    if not wish.handlers or not seen.program_error:
         return None
     return _finding(
         "GPU-CTR-102",
@@ -265,7 +266,7 @@ def _runtime(wish: Validation, seen: Seen) -> Finding | None:
             f"CDI is off in {seen.engine}",
             "CDI on",
             f"off ({seen.engine}'s own dump)",
-            "set toolkit_cdi_enabled: true",
+            "set toolkit_runtime_cdi_enabled: true",
         )
     if seen.restart:
         return _finding(

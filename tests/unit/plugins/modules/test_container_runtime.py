@@ -90,6 +90,43 @@ def test_an_engine_younger_than_its_files_is_left_alone(host):
     assert (steps(result), result["changed"], result["restart_required"]) == ([], False, False)
 
 
+CONTAINER = "0::/kubepods.slice/cri-containerd-" + "5" * 64 + ".scope\n"
+# device that is held, control group -> whether the restart waits
+BUSY = {
+    "computes in a container": ("/dev/nvidia-uvm", CONTAINER, True),
+    "draws in a container": ("/dev/nvidia-modeset", CONTAINER, True),
+    "looks only": ("/dev/nvidiactl", CONTAINER, False),
+    "computes on the host": ("/dev/nvidia-uvm", "0::/user.slice\n", False),
+}
+
+
+def hold(host: Path, device: str, group: str) -> None:
+    """A process that has a device open."""
+    (host / "proc/77/fd").mkdir(parents=True)
+    (host / "proc/77/fd/3").symlink_to(device)
+    for name, text in (("comm", "python3\n"), ("cgroup", group), ("cmdline", "python3\0")):
+        (host / "proc/77" / name).write_text(text)
+
+
+@pytest.mark.parametrize(("device", "group", "waits"), BUSY.values(), ids=BUSY)
+@pytest.mark.parametrize("check", [True, False])
+def test_a_restart_waits_for_containers_that_work(host, old_start, device, group, waits, check):
+    run(host)
+    hold(host, device, group)
+    result = run(host, restart=True, check=check)
+    assert (result["restart_required"], result["restart_allowed"]) == (True, not waits)
+    assert steps(result) == ([] if waits else RESTART)
+    assert [f["id"] for f in result["findings"] if f["id"] == "GPU-CTR-041"] == (["GPU-CTR-041"] if waits else [])
+    allowed = run(host, restart=True, restart_busy=True, check=check)
+    assert (steps(allowed), allowed["restart_allowed"]) == (RESTART, True)
+
+
+def test_a_finding_names_who_works(host):
+    hold(host, "/dev/nvidia-uvm", CONTAINER)
+    (finding,) = [f for f in run(host, restart=True, check=True)["findings"] if f["id"] == "GPU-CTR-041"]
+    assert finding["found"].startswith("python3 (555555555555)")
+
+
 AGES = {
     "changed since": ("active", -5, True),
     "changed before": ("active", 5, False),

@@ -150,3 +150,10 @@ DEV_ROOT_CTR_PATH=/driver-root
 @pytest.mark.parametrize(("root", "text"), [("/", HOST), ("/run/nvidia/driver", CONTAINER)])
 def test_driver_ready_is_what_operands_source(root, text):
     assert content("driver", Validation(driver_root=root)) == text
+
+
+def test_without_handlers_nothing_runs_nvidias_program():
+    seen = Seen(**{**vars(WORKS), "program_error": "not there", "handlers": {}})
+    states = {c.name: c.state for c in judge(Validation(handlers=()), seen)}
+    assert (states["toolkit"], states["runtime"]) == ("ready", "ready")
+    assert {c.name: c.state for c in judge(Validation(), seen)}["toolkit"] == "not_ready"
