@@ -15,8 +15,16 @@ from . import driver_findings as findings
 from .ask import Answer, Ask
 from .driver_host import DriverHost
 from .driver_repository import driver_repository, find_repository, our_repositories
-from .driver_set import ROLE, DriverSet, choose, default_branch, driver_sets, kernel_packages
-from .driver_wish import AUTO, CUDA_REPO, PREINSTALLED, DriverWish
+from .driver_set import (
+    ROLE,
+    DriverSet,
+    choose,
+    default_branch,
+    driver_sets,
+    kernel_packages,
+    of_other_sources,
+)
+from .driver_wish import AUTO, CUDA_REPO, DISTRO, PREINSTALLED, DriverWish
 from .facts import Resolution, Service
 from .flavour import NO_GPU, Flavour, decide_flavour, gpus_of
 from .model import Finding, Step
@@ -80,10 +88,16 @@ def decide_driver(wish: DriverWish, host: DriverHost, *, answer: Answer | None =
 
 
 def settled(wish: DriverWish, host: DriverHost) -> DriverWish:
-    """The wish with what ``auto`` and an empty branch mean on this host; ``source`` auto is told by any_source."""
-    source = CUDA_REPO if wish.source == AUTO else wish.source
+    """The wish with what ``auto`` and an empty branch mean here; ``any_source``: auto, and no driver of ours is here."""
+    source = wish.source if wish.source != AUTO else _own_source(host)
     branch = default_branch(host.os, source) if wish.any_branch else wish.branch
-    return replace(wish, source=source, branch=branch, any_source=wish.source == AUTO)
+    return replace(wish, source=source, branch=branch, any_source=wish.source == AUTO and source == CUDA_REPO)
+
+
+def _own_source(host: DriverHost) -> str:
+    """That of the driver that we brought, NVIDIA's repository otherwise."""
+    others = of_other_sources(host.os, CUDA_REPO, host.packages)
+    return DISTRO if any(f"package:{n}" in host.owned for n in others) else CUDA_REPO
 
 
 def _refusals(wish: DriverWish, host: DriverHost, flavour: Flavour, sets: Sequence[DriverSet]) -> tuple[Finding, ...]:
@@ -108,6 +122,7 @@ class _Kept:
         """Modules and services alone; nothing is installed."""
         driver = self.host.module.loaded or self.host.module.on_disk
         version, flavour = (driver.version, driver.flavour) if driver else (None, None)
+        found += findings.find_known_bad(version, gpus_of(self.host.pci)) if version else ()
         if any(f.severity == "error" for f in found):
             return DriverDecision(Work(findings=found), version=version, flavour=flavour)
         modules, reboot = self._modules(version or "")

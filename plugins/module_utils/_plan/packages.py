@@ -23,7 +23,8 @@ LOCK_SECONDS = 300
 class PackageSet:
     """What is wanted of one set of packages that share a version.
 
-    ``names`` are asked for and have the set's version; ``others`` are wanted in any version (headers). ``patterns`` are
+    ``names`` are asked for and have the set's version; ``others`` (headers) are wanted in any version, or in that which
+    follows their name. ``patterns`` are
     the names that belong to the set, ``prefix`` what their versions begin with (a branch or an exact version).
     """
 
@@ -45,7 +46,9 @@ def lacking(wanted: PackageSet, packages: Mapping[str, Package]) -> tuple[str, .
     right = tuple(n for n in wanted.names if _is_right(packages.get(n), wanted.prefix))
     versions = {upstream_version(packages[n].version) for n in right}
     named = wanted.names if len(versions) > 1 else tuple(n for n in wanted.names if n not in right)
-    return named + tuple(n for n in wanted.others if n not in packages or not packages[n].installed)
+    there = {n for n, p in packages.items() if p.installed}
+    there |= {f"{n}-{p.version}" for n, p in packages.items() if p.installed}
+    return named + tuple(n for n in wanted.others if n not in there)
 
 
 def _is_right(package: Package | None, prefix: str) -> bool:

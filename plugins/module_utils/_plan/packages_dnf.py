@@ -82,10 +82,10 @@ class Dnf:
         return join_work([_repository(change), _stream(change), _packages(change)])
 
     def plan_repository_gone(self, change: Change, repository: Repository | DnfRepository) -> Work:
-        """The .repo file, the key and the stream, where they are ours."""
+        """The .repo file and the key, where they are ours; the stream follows the set."""
         if not isinstance(repository, DnfRepository):
             return Work()
-        return join_work([_no_files(repository, change.files, change.owned), _no_stream(change.files, change.owned)])
+        return _no_files(repository, change.files, change.owned)
 
     def plan_remove(self, removal: Removal) -> Work:
         """Packages, stream, .repo files, keys."""

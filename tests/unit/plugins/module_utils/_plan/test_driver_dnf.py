@@ -282,6 +282,25 @@ def test_amazon_linux_has_streams_and_its_own_headers():
     assert "enable_stream nvidia-driver:595-open" in steps(decide_driver(WISH, AMAZON, answer=FOUND))
 
 
+def test_headers_that_rpm_has_are_not_asked_for_again():
+    devel = Package("kernel-devel", "5.14.0-687.51.1.el9_8", "x86_64", "installed", False)
+    host = replace(READY, kernel=EL9.kernel, packages={**PACKAGES, "kernel-devel": devel})
+    assert decide_driver(WISH, host).ask is None
+    older = replace(devel, version="5.14.0-600.el9_7")
+    assert decide_driver(WISH, replace(host, packages={**PACKAGES, "kernel-devel": older})).ask.packages == (HEADERS,)
+
+
+def test_to_a_source_of_the_distribution_the_stream_goes_once():
+    there = {"nvidia-release": Package("nvidia-release", "1-1", "noarch", "installed", False)}
+    host = replace(READY, os=AMAZON.os, packages={**PACKAGES, **there})
+    decision = decide_driver(replace(WISH, source="distro"), host)
+    assert [s for s in steps(decision) if "install" not in s] == [
+        f"remove_repository {REPOSITORY.source_path}",
+        f"remove_key {REPOSITORY.key_path}",
+        f"reset_stream {STREAM_PATH}",
+    ]
+
+
 def test_a_repository_of_the_distribution_has_no_lock_of_ours():
     there = {"nvidia-release": Package("nvidia-release", "1-1", "noarch", "installed", False)}
     host, wish = replace(AMAZON, packages=there), replace(WISH, source="distro")

@@ -217,6 +217,14 @@ def test_back_to_the_archive_our_repository_goes():
     assert steps(decision)[:2] == [f"remove_repository {repository.source_path}", f"remove_key {repository.key_path}"]
 
 
+def test_auto_is_the_source_of_the_driver_that_we_brought():
+    packages = there(*USERSPACE, COMPILED, META)
+    host = replace(UBUNTU, packages=packages, owned=tuple(f"package:{n}" for n in packages), module=LOADED)
+    decision = decide_driver(WISH, host)
+    assert (decision.ask, ids(decision)) == (None, [])
+    assert not [s for s in steps(decision) if s.startswith(("install", "remove", "add_repository"))]
+
+
 @pytest.mark.parametrize(
     ("host", "wish", "finding", "words"),
     [
@@ -261,6 +269,12 @@ def test_a_driver_of_others_is_only_proved():
     assert (decision.version, decision.flavour) == ("580.178.04", "open")
     assert {s.action for s in decision.work.steps} <= {"load_at_boot"}
     assert ids(decide_driver(replace(KEPT, source="auto"), replace(UBUNTU, module=LOADED))) == ["GPU-PKG-110"]
+
+
+def test_a_known_fault_of_a_driver_of_others_is_said():
+    bad = DriverVersion("570.158.01", "open")
+    host = replace(UBUNTU, module=replace(LOADED, loaded=bad, on_disk=bad))
+    assert ids(decide_driver(KEPT, host)) == ["GPU-PKG-112"]
 
 
 def test_a_driver_of_others_is_loaded():
