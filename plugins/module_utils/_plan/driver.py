@@ -88,7 +88,7 @@ def decide_driver(wish: DriverWish, host: DriverHost, *, answer: Answer | None =
 
 
 def settled(wish: DriverWish, host: DriverHost) -> DriverWish:
-    """The wish with what ``auto`` and an empty branch mean here; ``any_source``: auto, and no driver of ours is here."""
+    """The wish with what ``auto`` and an empty branch mean here; ``any_source``: auto, without a driver of ours."""
     source = wish.source if wish.source != AUTO else _own_source(host)
     branch = default_branch(host.os, source) if wish.any_branch else wish.branch
     return replace(wish, source=source, branch=branch, any_source=wish.source == AUTO and source == CUDA_REPO)

@@ -261,6 +261,8 @@ def find_unresolved(
         return _no_headers(headers[0], kernel)
     if not offers(answer.versions, wanted.prefix):
         return find_wrong_version(wanted, kernel_package, answer, place)
+    if str(answer.resolution.failure.get("missing") or "").startswith("dkms"):
+        return _no_dkms(answer.resolution.error)
     asked = f"{', '.join(names_asked)} {wanted.prefix} from {place}"
     said = " / ".join(answer.resolution.error.splitlines())
     return find_failure(answer.resolution.failure, wanted=asked, found=said) or Finding(
@@ -271,6 +273,18 @@ def find_unresolved(
         found=said,
         remedy=f"see it in full: {words.simulate} {' '.join(names_asked)}",
         source=words.manual,
+    )
+
+
+def _no_dkms(said: str) -> Finding:
+    return Finding(
+        id="GPU-PKG-126",
+        severity="error",
+        summary="no repository of this host has dkms, which builds the kernel modules",
+        wanted="a repository with dkms: EPEL for Enterprise Linux",
+        found=" / ".join(line.strip() for line in said.splitlines() if line.strip()),
+        remedy="enable EPEL (dnf install epel-release), or a mirror of it",
+        source="docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (620), preparations",
     )
 
 

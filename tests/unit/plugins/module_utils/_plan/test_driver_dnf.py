@@ -356,6 +356,11 @@ def test_a_line_of_versionlock_is_not_undone():
         (Resolution({**versions("595.71.05"), "kernel-core": "5.14.0-700.el9"}), "GPU-PKG-108", "dnf install"),
         (Resolution(versions("595.71.05"), ("vim-enhanced",)), "GPU-PKG-124", "dnf remove vim-enhanced"),
         (Resolution({}, (), f"No match for argument: {HEADERS}"), "GPU-KRN-020", KERNEL),
+        (
+            Resolution({}, (), "nothing provides dkms needed by kmod-nvidia-open-dkms-3:595", {"missing": "dkms"}),
+            "GPU-PKG-126",
+            "epel-release",
+        ),
         (Resolution({}, (), "Curl error (7)"), "GPU-PKG-107", "dnf --assumeno install"),
     ],
 )
