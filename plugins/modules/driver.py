@@ -201,6 +201,7 @@ from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused
 from ..module_utils._ansible import fetch, runner
 from ..module_utils._observe.ask_apt import ask_apt
 from ..module_utils._observe.ask_dnf import ask_dnf
+from ..module_utils._observe.disk import DiskError
 from ..module_utils._observe.driver_host import read_driver_host, with_holders
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.repository_key import KeyRefused
@@ -265,13 +266,16 @@ def main() -> None:
         wish = driver_wish(module.params)
         record = record_below(module.params["host_root"], ROLE, check_mode=module.check_mode)
         decision = decide(wish, module, record)
-    except (WrongOption, KeyRefused, NoRpm, OwnershipError, RootRefused) as error:
+    except (WrongOption, KeyRefused, NoRpm, OwnershipError, RootRefused, DiskError) as error:
         module.fail_json(msg=str(error))
     result = result_of(decision)
     if decision.work.plan.blocked:
         module.fail_json(msg=decision.work.plan.message(), **{**result, "changed": False})
     if not module.check_mode:
-        record.take(decision.work.objects, gone=decision.work.gone)
+        try:
+            record.take(decision.work.objects, gone=decision.work.gone)
+        except OSError as error:
+            module.fail_json(msg=str(error), **{**result, "changed": False})
     module.exit_json(**result)
 
 

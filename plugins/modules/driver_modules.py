@@ -199,7 +199,7 @@ def main() -> None:
         )
     try:
         result = task.bring_about(module)
-    except (ModuleError, ValueError) as error:
+    except (ModuleError, ValueError, OSError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 

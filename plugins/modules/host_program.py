@@ -176,7 +176,7 @@ def main() -> None:
         result = bring_about(module, observe=task.observe, decide=task.decide, act=actor.apply, returns=task.returns)
         if task.wish.state == "absent" and not module.check_mode:
             task.record.take({}, gone=tuple(task.record.objects))
-    except (ModuleError, OwnershipError, RootRefused) as error:
+    except (ModuleError, OwnershipError, RootRefused, OSError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
 

@@ -118,6 +118,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused, record_below
 from ..module_utils._ansible import fetch, runner
 from ..module_utils._observe.ask_apt import ask_apt
+from ..module_utils._observe.disk import DiskError
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.repository_key import KeyRefused
 from ..module_utils._observe.toolkit_host import read_toolkit_host
@@ -157,7 +158,7 @@ def main() -> None:
         wish = toolkit_wish(module.params)
         record = record_below(module.params["host_root"], RECORD, check_mode=module.check_mode)
         decision = decide(wish, module, record)
-    except (WrongOption, KeyRefused, OwnershipError, RootRefused) as error:
+    except (WrongOption, KeyRefused, OwnershipError, RootRefused, DiskError) as error:
         module.fail_json(msg=str(error))
     plan = decision.work.plan
     result = {"changed": plan.changed, "diff": plan.diff(), **decision.work.result(), "version": decision.version}
@@ -165,7 +166,10 @@ def main() -> None:
     if plan.blocked:
         module.fail_json(msg=plan.message(), **{**result, "changed": False})
     if not module.check_mode:
-        record.take(decision.work.objects, gone=decision.work.gone)
+        try:
+            record.take(decision.work.objects, gone=decision.work.gone)
+        except OSError as error:
+            module.fail_json(msg=str(error), **{**result, "changed": False})
     module.exit_json(**result)
 
 

@@ -5,13 +5,20 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.df import read_df
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.sources import read_output
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.disk import FileSystem, packages_do_not_fit
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.package_failure import explain
 
+# Where packages, DKMS and initramfs tools write.
+WRITTEN_TO = ("/", "/usr", "/var", "/boot", "/tmp")
+NO_SPACE = re.compile(r"No space left on device|\[Errno 28\]|Disk quota exceeded")
 PACKAGE_MODULES = ("ansible.builtin.apt", "ansible.builtin.dnf", "ansible.builtin.dnf5")
 
 
@@ -72,13 +79,21 @@ class StepsAction(ActionBase):
         )
         return action.run(task_vars=task_vars)
 
-    @staticmethod
-    def _failure(call: dict[str, Any], answer: dict[str, Any]) -> str:
+    def _failure(self, call: dict[str, Any], answer: dict[str, Any]) -> str:
         said = str(answer.get("msg", "")).strip() or str(answer.get("stderr", "")).strip()
         about = call["args"].get("name") or call["args"].get("dest") or call["args"].get("path") or ""
         names = ", ".join(about) if isinstance(about, list) else about
-        meaning = explain(_package_error(call["module"], answer))
+        error = _error(call, answer)
+        meaning = (
+            packages_do_not_fit(error, self._places(error)) if error.get("error") == "no_space" else explain(error)
+        )
         return f"{call['module']} failed for {names or call['args']}: {said}{f' ({meaning})' if meaning else ''}"
+
+    def _places(self, error: dict[str, Any]) -> list[FileSystem]:
+        """The file systems that may be full; none where the host does not tell."""
+        asked = " ".join(shlex.quote(path) for path in (error.get("path"), *WRITTEN_TO) if path)
+        found = self._low_level_execute_command(f"df -Pk -- {asked}; true")
+        return read_df(str(found.get("stdout") or ""))
 
     @staticmethod
     def _not_proved(step: dict[str, Any]) -> str:
@@ -86,6 +101,15 @@ class StepsAction(ActionBase):
             f"every step was carried out, but {step['action']} {step['target']} is still needed: "
             f"{step['reason']} (found: {step['before']})"
         )
+
+
+def _error(call: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """What went wrong; a module that writes files names the file in its arguments."""
+    found = _package_error(call["module"], answer)
+    told = " ".join(str(answer.get(part) or "") for part in ("msg", "stderr", "exception"))
+    if found.get("error") is None and NO_SPACE.search(told):
+        return {"error": "no_space", "path": call["args"].get("dest") or call["args"].get("path")}
+    return found
 
 
 def _package_error(module: str, answer: dict[str, Any]) -> dict[str, Any]:

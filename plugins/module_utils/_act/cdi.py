@@ -35,7 +35,7 @@ from .._plan.cdi_stale import stale_because
 from .._plan.cdi_text import spec_text
 from .._plan.cdi_wish import CdiWish, check_wish
 from .._plan.model import Step
-from .files import remove_file, write_atomically
+from .files import make_directory, remove_file, write_atomically
 
 SCHEMA = 1
 
@@ -126,7 +126,7 @@ class CdiSpecs:
         if not rows:
             remove_file(path)
             return
-        os.makedirs(os.path.dirname(os.path.dirname(path)), mode=0o700, exist_ok=True)
+        make_directory(os.path.dirname(os.path.dirname(path)), mode=0o700)
         document = {"schema": SCHEMA, "specs": sorted(rows, key=lambda row: str(row["path"]))}
         write_atomically(path, spec_text(document, "yaml").encode(), mode=0o600)
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from .._observe.command import Run
@@ -14,7 +13,7 @@ from .._observe.toolkit import MASK as NOWHERE
 from .._observe.toolkit import OWN_UNITS, read_mask
 from .._plan.cdi_refresh import MASK, UNITS
 from .._plan.model import Step
-from .files import remove_file
+from .files import make_link, remove_file
 from .ownership import Ownership
 
 RECORD = "unit-mask:"
@@ -62,5 +61,4 @@ class RefreshUnits:
         path = self._host.where(f"{OWN_UNITS}") + f"/{unit}"
         remove_file(path)
         if masked:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.symlink(NOWHERE, path)
+            make_link(path, NOWHERE)

@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .files import remove_file, write_atomically
+from .files import make_directory, remove_file, write_atomically
 from .ownership import STATE_DIRECTORY
 
 # In the checkpoint: whether the change after it came to its end.
@@ -89,7 +89,7 @@ class MigState:
             raise MigStateError(f"{path} is no JSON ({error}); run role mig again, or remove it") from error
 
     def _write(self, path: str, document: Any) -> None:
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        make_directory(self.directory, mode=0o700)
         os.chmod(self.directory, 0o700)
         write_atomically(path, (json.dumps(document, indent=1, sort_keys=True) + "\n").encode(), mode=0o600)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from .._observe.command import Run
 from .._plan.model import Step
 from .._plan.modules import LOADED, ModuleHost, plan_modules
+from .files import make_link
 
 
 class ModuleError(Exception):
@@ -75,11 +76,10 @@ def node_command(path: str) -> list[str]:
 
 def replace_link(path: str, text: str) -> None:
     """Makes ``path`` a symbolic link with ``text``, whatever link was there; a reader never finds none."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     temporary = f"{path}.gpu-fleet"
     if os.path.lexists(temporary):
         os.unlink(temporary)
-    os.symlink(text, temporary)
+    make_link(temporary, text)
     os.rename(temporary, path)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._observe.files import HostRoot
-from .files import remove_file, write_atomically
+from .files import make_directory, remove_file, write_atomically
 
 STATE_DIRECTORY = "/var/lib/gpu-fleet"
 SCHEMA = 1
@@ -93,7 +93,7 @@ class Ownership:
             remove_file(self.path)
 
     def _write(self) -> None:
-        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        make_directory(self._directory, mode=0o700)
         os.chmod(self._directory, 0o700)
         document = {"schema": SCHEMA, "objects": self.objects}
         write_atomically(self.path, (json.dumps(document, indent=1, sort_keys=True) + "\n").encode(), mode=0o600)

@@ -13,7 +13,7 @@ import os
 
 from .._observe.files import HostRoot
 from .._observe.stopped_units import STOPPED_PATH
-from .files import remove_file, write_atomically
+from .files import make_directory, remove_file, write_atomically
 from .ownership import STATE_DIRECTORY
 
 
@@ -23,6 +23,6 @@ def save_stopped(host: HostRoot, units: tuple[str, ...]) -> None:
     if not units:
         remove_file(path)
         return
-    os.makedirs(host.where(STATE_DIRECTORY), mode=0o700, exist_ok=True)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_directory(host.where(STATE_DIRECTORY), mode=0o700)
+    make_directory(os.path.dirname(path), mode=0o700)
     write_atomically(path, (json.dumps(list(units)) + "\n").encode(), mode=0o600)

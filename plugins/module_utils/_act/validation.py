@@ -32,7 +32,7 @@ from .._plan.model import Step
 from .._plan.runtime import make_engine_wish
 from .._plan.validation import BARRIERS, DIRECTORY, Seen, Validation, content
 from .cdi import CdiSpecs, WishError, read_wishes
-from .files import remove_file, write_atomically
+from .files import make_directory, remove_file, write_atomically
 from .mig_state import MigState, MigStateError
 from .ownership import STATE_DIRECTORY
 from .runtime import Engine
@@ -159,7 +159,7 @@ def save_options(host: HostRoot, options: Mapping[str, Any] | None) -> None:
     if options is None:
         remove_file(path)
         return
-    os.makedirs(os.path.dirname(os.path.dirname(path)), mode=0o700, exist_ok=True)
+    make_directory(os.path.dirname(os.path.dirname(path)), mode=0o700)
     write_atomically(path, (json.dumps(dict(options), indent=1, sort_keys=True) + "\n").encode(), mode=0o600)
 
 

@@ -223,6 +223,19 @@ APT_ERRORS = (
 )
 
 DNF_ERRORS = (
+    PackageError(
+        "no_space",
+        r"^.*At least (?P<needed>\d+ ?\w+) more space needed on the (?P<path>/\S*) filesystem.*",
+        DNF,
+        "2026-11-30",
+    ),
+    PackageError(
+        "no_space",
+        r"^.*installing package \S+ needs (?P<needed>\d+ ?\w+)(?: more space)? on the (?P<path>/\S*) filesystem.*",
+        "rpm(8)",
+        "2026-11-30",
+    ),
+    PackageError("no_space", r"^.*\bNo space left on device\b.*", DNF, "2026-11-30"),
     PackageError("no_modules", r"^(?:Error: )?No matching Modules to list", DNF, "2026-11-30"),
     PackageError(
         "lock_held",

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from .._plan.facts import Resolution
 from .command import Run
+from .disk import scratch
 from .files import HostRoot
 from .texts.apt_errors import read_apt_errors
 
@@ -79,7 +79,7 @@ class AptState:
 @contextmanager
 def apt_state(run: Run, host: HostRoot) -> Iterator[AptState]:
     """An AptState about ``host`` that is gone after the block."""
-    with tempfile.TemporaryDirectory(prefix="gpu-fleet-apt-") as directory:
+    with scratch("gpu-fleet-apt-") as directory:
         for folder in ("sources", "preferences", "keys", "lists/partial", "cache/archives/partial", "log"):
             os.makedirs(os.path.join(directory, folder))
         _copy(host.where(PARTS), os.path.join(directory, "sources"))

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from .._plan.facts import Resolution
 from .command import Run
+from .disk import scratch
 from .dnf_sources import PARTS
 from .files import HostRoot
 from .texts.dnf import read_dnf_errors
@@ -70,7 +70,7 @@ def _order(version: str) -> tuple[list[int], str]:
 @contextmanager
 def dnf_state(run: Run, host: HostRoot) -> Iterator[DnfState]:
     """A DnfState about ``host`` that is gone after the block."""
-    with tempfile.TemporaryDirectory(prefix="gpu-fleet-dnf-") as directory:
+    with scratch("gpu-fleet-dnf-") as directory:
         for folder in ("repos", "cache", "log"):
             os.makedirs(os.path.join(directory, folder))
         source = host.where(PARTS)

@@ -37,6 +37,9 @@ VIRTUAL = re.compile(
     r"^(?:.*?\s)?(?P<virtual>[a-z0-9]+[-.+0-9][a-z0-9.+-]*)(?:\s.*)?[:：]\s*\n(?P<real>(?: +[a-z0-9]\S* \d\S*.*\n?)+)",
     re.MULTILINE,
 )
+# "After this operation, 1,433 MB of additional space will be used.": the last amount without speed, in any language.
+AMOUNT = re.compile(r"^(?!E:|.*B/s)[^\n:]*?(?P<needed>\d[\d.,]*\s[kMG]B)[^\n]*$", re.MULTILINE)
+PLACE = re.compile(r"(?:^|[\s'\"(«\u2018\u201c])(?P<path>/[\w.+/:~-]*[\w/])")
 CONFIGURE = re.compile(rf"^dpkg: .*?({NAME}) (?:\(--configure\)|の.*\(--configure\))", re.MULTILINE)
 MAKE_LOG = re.compile(r"(?P<log>/var/lib/dkms/(?P<module>[^/\s]+/[^/\s]+)/build/make\.log)")
 # The command that failed, as apt modules of Ansible and shells quote it.
@@ -61,6 +64,7 @@ def read_apt_errors(text: str, source: str = "") -> Found:
     Fields: lock_held ``lock``, ``pid``, ``holder``. key_missing ``key``, ``url``, ``repository`` (whose key it is,
     None: not known) and ``retired``. signed_by_conflict ``source``, ``suite``, ``keyring``, ``other_side`` (a file, or
     empty). version_not_found ``package``, ``version``, ``also`` (further packages), ``virtual`` and ``real``.
+    no_space ``path`` (what had no room) and ``needed`` (by all packages, in apt's words), None where not told.
     dkms_build_failed ``module``, ``kernel``, ``log``. ``unconfigured``: packages that dpkg left, the cause first.
     unmet_dependencies see read_unmet().
     """
@@ -120,10 +124,19 @@ def _details(error: str, fields: dict[str, str], said: str, matches: Sequence[re
     if error == "version_not_found":
         packages = list(dict.fromkeys(_fields(m)["package"] for m in matches))
         return {"also": packages[1:], **_virtual(said)}
+    if error == "no_space":
+        return _no_space(said, matches)
     if error == "dkms_build_failed":
         log = MAKE_LOG.search(said)
         return {"module": log["module"] if log else None, "log": log["log"] if log else None}
     return {}
+
+
+def _no_space(said: str, matches: Sequence[re.Match[str]]) -> Found:
+    """Where there was no room, as far as it is told, and how much all packages together need."""
+    places = [m["path"] for found in matches for m in PLACE.finditer(found.group(0))]
+    amounts = [m["needed"] for m in AMOUNT.finditer(said)]
+    return {"path": places[-1] if places else None, "needed": amounts[-1] if amounts else None}
 
 
 def _virtual(said: str) -> Found:

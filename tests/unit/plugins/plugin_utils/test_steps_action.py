@@ -23,8 +23,9 @@ def planned(*steps: dict, calls: tuple[dict, ...] = ()) -> dict:
 class Action(StepsAction):
     """Answers are given beforehand; ``asked`` remembers what was run."""
 
-    def __init__(self, answers: list[dict], *, check_mode: bool = False) -> None:
-        self.answers, self.asked = list(answers), []
+    def __init__(self, answers: list[dict], *, check_mode: bool = False, df: str | None = None) -> None:
+        self.answers, self.asked, self.commands = list(answers), [], []
+        self.df = FULL if df is None else df
         self._task = SimpleNamespace(check_mode=check_mode)
 
     def _execute_module(self, module_name=None, module_args=None, task_vars=None, **_rest):
@@ -33,6 +34,10 @@ class Action(StepsAction):
 
     def _run_builtin(self, name, args, task_vars):
         return self._execute_module(module_name=name)
+
+    def _low_level_execute_command(self, command):
+        self.commands.append(command)
+        return {"rc": 0, "stdout": self.df, "stderr": ""}
 
     def bring(self) -> dict:
         return self.brought({})
@@ -90,6 +95,75 @@ def test_a_failure_of_a_package_manager_is_explained():
         "Remedy: see why: tail /var/lib/dkms/nvidia/595.71.05/build/make.log)"
     )
     assert result["failed_call"] == answer
+
+
+FULL = """\
+Filesystem     1024-blocks     Used Available Capacity Mounted on
+/dev/vda1         20480000  1000000  19480000       5% /
+/dev/vda2          1000000   999996         4     100% /var
+"""
+COPY = {"module": "ansible.builtin.copy", "args": {"dest": "/var/lib/x", "content": "a"}}
+DNF = {"module": "ansible.builtin.dnf", "args": {"name": ["a"]}}
+ROOM = "/var has 4.0 KiB of 977 MiB free. Remedy: make room: du -xhd2 /var | sort -h | tail"
+
+# call, what the builtin module answers -> what is told
+NO_ROOM = {
+    "apt": (
+        APT,
+        {
+            "msg": "'apt-get install a=1' failed: E: You don't have enough free space in /var/cache/apt/archives/.",
+            "stdout": "Need to get 412 MB of archives.\n"
+            "After this operation, 1,433 MB of additional disk space will be used.\n",
+        },
+        "a file system is full for /var/cache/apt/archives/, 1,433 MB are needed: ",
+    ),
+    "dpkg": (
+        APT,
+        {
+            "msg": "E: Sub-process /usr/bin/dpkg returned an error code (1)",
+            "stdout": "Need to get 9 kB of archives.\nFetched 9 kB in 1s (9 kB/s)\n",
+            "stderr": "dpkg: error processing archive /tmp/a.deb (--unpack):\n cannot copy extracted data for "
+            "'./usr/lib/a' to '/usr/lib/a.dpkg-new': failed to write (No space left on device)",
+        },
+        "a file system is full for /usr/lib/a.dpkg-new, 9 kB are needed: ",
+    ),
+    "initramfs": (
+        APT,
+        {"msg": "E: Sub-process", "stdout": "cat: write error: No space left on device\nupdate-initramfs: failed"},
+        "a file system is full: ",
+    ),
+    "dnf": (
+        DNF,
+        {"msg": "Disk Requirements:\n   At least 28MB more space needed on the /var filesystem."},
+        "a file system is full for /var, 28MB are needed: ",
+    ),
+    "rpm": (
+        DNF,
+        {"msg": "installing package a-1.x86_64 needs 12MB more space on the /boot filesystem"},
+        "a file system is full for /boot, 12MB are needed: ",
+    ),
+    "dnf's own files": (DNF, {"msg": "[Errno 28] No space left on device"}, "a file system is full: "),
+    "copy": (
+        COPY,
+        {"msg": "failed to copy: [Errno 28] No space left on device: '/root/.ansible/tmp/x'"},
+        "a file system is full for /var/lib/x: ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "answer", "told"), NO_ROOM.values(), ids=NO_ROOM)
+def test_a_full_file_system_is_named_with_what_is_free_needed_and_to_be_done(call, answer, told):
+    action = Action([planned(STEP, calls=(call,)), {"failed": True, **answer}])
+    said = action.bring()["msg"]
+    assert f"({told}{ROOM}" in said
+    (command,) = action.commands
+    assert command.startswith("df -Pk -- ")
+    assert command.endswith("/ /usr /var /boot /tmp; true")
+
+
+def test_a_host_that_does_not_tell_how_full_it_is_leaves_the_rest():
+    action = Action([planned(STEP, calls=(COPY,)), {"failed": True, **NO_ROOM["copy"][1]}], df="")
+    assert "(a file system is full for /var/lib/x. Remedy: make room: du -xhd2 /var /usr /boot" in action.bring()["msg"]
 
 
 def test_steps_that_are_left_are_no_success():
