@@ -296,8 +296,31 @@ driver:
     source:
       description:
         - V(none), V(distro), V(cuda_repo), V(runfile), V(container), or V(mixed) where there is more than one.
-        - Null where a driver is loaded that nothing on the host accounts for.
+        - V(distro) stands for packages of everybody but NVIDIA. Null where a driver is there that nothing accounts for.
       type: str
+    sources:
+      description: Every way by which a driver came onto the host.
+      type: list
+      elements: dict
+      contains:
+        source:
+          description: V(distro), V(cuda_repo), V(runfile) or V(container).
+          type: str
+        packager:
+          description: Who made the packages, such as V(nvidia), V(ubuntu), V(debian), V(rpmfusion). Empty without any.
+          type: str
+        modules:
+          description:
+            - How the kernel modules got there, V(precompiled), V(dkms), V(kmod) or V(akmods). Null where nothing says
+              so.
+          type: str
+        version:
+          description: Version of the driver that came this way. Null where nothing says so.
+          type: str
+        evidence:
+          description: Packages or paths that show it.
+          type: list
+          elements: str
     installed_version:
       description: Version of the module that modprobe would load into the running kernel (modinfo).
       type: str
@@ -313,14 +336,179 @@ driver:
     signer:
       description: Name of the key that signed the module on disk (modinfo). Null where it is not signed.
       type: str
+    module_path:
+      description: The file of the module on disk.
+      type: str
+    module_kind:
+      description: What puts modules there, V(dkms), V(precompiled), V(kmod) or V(runfile).
+      type: str
+    branch:
+      description: Branch of the loaded driver, else of the one on disk.
+      type: dict
+      contains:
+        number:
+          description: The number before the first dot.
+          type: int
+        state:
+          description:
+            - V(ltsb) (long term support), V(production), V(new_feature), or V(end_of_life) on the day of this run.
+          type: str
+        support_end:
+          description: Year and month, or the year. Null where its publisher promised none.
+          type: str
+        cuda:
+          description: The CUDA version that it brings.
+          type: str
     packages:
-      description: Installed packages of the driver, name to version (dpkg).
+      description: Installed packages of the driver, name to version (dpkg or rpm).
       type: dict
       sample: {nvidia-kernel-open-dkms: 595.71.05-1}
+    unfinished:
+      description:
+        - Packages of the driver that dpkg did not finish, name to its state, such as V(half-configured) or V(unpacked).
+      type: dict
+      sample: {nvidia-kernel-open-dkms: half-configured}
     held:
-      description: Those of them that are on hold.
+      description: Packages of the driver that are on hold (dpkg), or that a line of dnf's versionlock names.
       type: list
       elements: str
+    mixed_versions:
+      description:
+        - Version to packages, where library, kernel modules and programs have more than one. Empty where all is equal.
+      type: dict
+      sample: {570.211.01: [libcuda1], 580.178.04: [nvidia-kernel-open-dkms]}
+    streams:
+      description: Module streams of the driver that dnf has on record.
+      type: list
+      elements: dict
+      contains:
+        module:
+          description: Name of the module.
+          type: str
+        stream:
+          description: The stream. Null where none is chosen.
+          type: str
+        state:
+          description: V(enabled) or V(disabled).
+          type: str
+        profiles:
+          description: Installed profiles.
+          type: list
+          elements: str
+    locks:
+      description: All that keeps packages of the driver at a version.
+      type: list
+      elements: dict
+      contains:
+        kind:
+          description: V(hold), V(pinning_package), V(apt_pin), V(versionlock) or V(exclude).
+          type: str
+        where:
+          description: The file, with the section of dnf's files; C(dpkg); the pinning package.
+          type: str
+        packages:
+          description: Names or patterns, as they are written there.
+          type: str
+        value:
+          description: What they are kept at. Empty for as they are.
+          type: str
+    repositories:
+      description: Repositories of NVIDIA's packages. Entries that apt does not use are left out.
+      type: list
+      elements: dict
+      contains:
+        kind:
+          description: V(cuda), V(toolkit) or V(other).
+          type: str
+        path:
+          description: The file with the entry.
+          type: str
+        name:
+          description: dnf's id of it. Empty for apt.
+          type: str
+        uri:
+          description: Its address.
+          type: str
+        enabled:
+          description: Whether it is used.
+          type: bool
+        keys:
+          description: What it is trusted by.
+          type: list
+          elements: dict
+          contains:
+            where:
+              description: The file or address of the key, or the entry that names none.
+              type: str
+            fingerprint:
+              description: Of the first key in it.
+              type: str
+            known:
+              description: Whether it is a key of NVIDIA that this release knows.
+              type: bool
+            retired:
+              description: Whether NVIDIA signs with another key today. Null for a key that is not known.
+              type: bool
+            unknown:
+              description: Key to the reason why its value is null.
+              type: dict
+              sample: {}
+    loaded:
+      description: The loaded driver. Null where none is loaded.
+      type: dict
+      contains:
+        version:
+          description: As C(loaded_version).
+          type: str
+        flavour:
+          description: V(open) or V(proprietary).
+          type: str
+        signer:
+          description: Name of the key that signed it. Null where it is not signed, or C(unknown) says why.
+          type: str
+        parameters:
+          description:
+            - Effective options of the module without C(NVreg_) (C(/proc/driver/nvidia/params)). Null for one that is
+              not set.
+          type: dict
+          sample: {EnableStreamMemOPs: 0}
+        modules:
+          description: Loaded modules of the driver, name to C(references) and C(users) (modules that need it).
+          type: dict
+          sample: {nvidia: {references: 3, users: [nvidia_uvm, nvidia_modeset]}}
+        holders:
+          description: Processes that have device nodes of the driver open.
+          type: list
+          elements: dict
+          contains:
+            pid:
+              description: Process id.
+              type: int
+            name:
+              description: Name, cut to 15 characters by the kernel.
+              type: str
+            devices:
+              description: The device nodes.
+              type: list
+              elements: str
+        unknown:
+          description: Key to the reason why its value is null.
+          type: dict
+          sample: {}
+    module_options:
+      description: Options of the driver's modules that files of modprobe.d ask for.
+      type: list
+      elements: dict
+      contains:
+        path:
+          description: The file.
+          type: str
+        module:
+          description: The module, with C(_) for C(-).
+          type: str
+        options:
+          description: As they are written.
+          type: str
     kernels:
       description: Every kernel whose modules are installed.
       type: list
@@ -328,6 +516,9 @@ driver:
       contains:
         version:
           description: Release, as uname gives it.
+          type: str
+        flavour:
+          description: Such as V(generic), V(cloud-amd64) or V(64k). Null where the release names none.
           type: str
         running:
           description: Whether it is the running one.
@@ -344,6 +535,9 @@ driver:
         module_signer:
           description: Name of the key that signed the module. Null where it is not signed.
           type: str
+        module_kind:
+          description: What puts modules there, as C(module_kind) of the running kernel.
+          type: str
         dkms:
           description:
             - How far DKMS got, V(added), V(built) or V(installed) (C(/var/lib/dkms)). Null where it has no driver.
@@ -351,16 +545,68 @@ driver:
     secure_boot:
       description: Whether Secure Boot is on (EFI variable). Null where the host was not booted by EFI.
       type: bool
+    module_trust:
+      description: Whose kernel modules the running kernel takes.
+      type: dict
+      contains:
+        lockdown:
+          description: V(none), V(integrity) or V(confidentiality) (kernel_lockdown(7)).
+          type: str
+        signatures_forced:
+          description: Whether the kernel refuses modules without a valid signature, Secure Boot or not.
+          type: bool
+        enrolled_keys:
+          description: Names of the machine owner keys that are enrolled (mokutil).
+          type: list
+          elements: str
+        pending_keys:
+          description: Names of those that wait to be enrolled at the console of the next boot.
+          type: list
+          elements: str
+        dkms_keys:
+          description: Keys of this host with which DKMS signs.
+          type: list
+          elements: dict
+          contains:
+            path:
+              description: The certificate.
+              type: str
+            enrolled:
+              description: Whether it is enrolled. Null where C(enrolled_keys) is.
+              type: bool
+        unknown:
+          description: Key to the reason why its value is null.
+          type: dict
+          sample: {enrolled_keys: the host was not booted by EFI}
     nouveau:
-      description: Whether the module nouveau is loaded.
+      description: Whether one of the kernel's own drivers for these GPUs is loaded, nouveau or nova_core.
       type: bool
+    nouveau_in_initramfs:
+      description: Whether one of them is in the initramfs of the running kernel.
+      type: bool
+    nouveau_blacklist:
+      description: What keeps them from being loaded.
+      type: dict
+      contains:
+        files:
+          description: Files of modprobe.d.
+          type: list
+          elements: str
+        kernel_arguments:
+          description: Words of the kernel's command line.
+          type: list
+          elements: str
     services:
       description:
-        - Units of driver, fabric and this collection (systemd), each with C(loaded), C(active) and C(enabled). Empty
-          where O(host_root) is not the running system.
+        - Units of driver, fabric and this collection (systemd), each with C(loaded), C(active) and C(enabled), and
+          C(nvlsm), which has no unit. Empty where O(host_root) is not the running system.
       type: dict
       sample:
         nvidia-persistenced.service: {loaded: loaded, active: active, enabled: enabled}
+    unknown:
+      description: Key to the reason why its value is null.
+      type: dict
+      sample: {secure_boot: "the EFI variable SecureBoot is absent: no EFI, or the firmware hides it"}
     cuda_version:
       description: The highest CUDA that the driver runs (NVML). Null where NVML did not answer.
       type: str
@@ -376,25 +622,80 @@ driver:
           type: str
   sample:
     source: cuda_repo
+    sources:
+      - source: cuda_repo
+        packager: nvidia
+        modules: dkms
+        version: 595.71.05
+        evidence: [nvidia-kernel-open-dkms]
     installed_version: 595.71.05
     loaded_version: 595.71.05
     library_version: 595.71.05
     flavour: open
-    signer: null
+    signer: DKMS module signing key
+    module_path: /lib/modules/6.1.0-37-amd64/updates/dkms/nvidia.ko
+    module_kind: dkms
+    branch: {number: 595, state: production, support_end: 2027-03, cuda: "13.2"}
     packages: {nvidia-kernel-open-dkms: 595.71.05-1}
+    unfinished: {}
     held: [nvidia-kernel-open-dkms]
+    mixed_versions: {}
+    streams: []
+    locks:
+      - kind: hold
+        where: dpkg
+        packages: nvidia-kernel-open-dkms
+        value: 595.71.05-1
+    repositories:
+      - kind: cuda
+        path: /etc/apt/sources.list.d/gpu-fleet-cuda.sources
+        name: ""
+        uri: https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64
+        enabled: true
+        keys:
+          - where: /etc/apt/keyrings/gpu-fleet-cuda.asc
+            fingerprint: EB693B3035CD5710E231E123A4B469963BF863CC
+            known: true
+            retired: false
+            unknown: {}
+    loaded:
+      version: 595.71.05
+      flavour: open
+      signer: DKMS module signing key
+      parameters: {EnableStreamMemOPs: 0, ImexChannelCount: 2048}
+      modules:
+        nvidia: {references: 3, users: [nvidia_uvm, nvidia_modeset]}
+        nvidia_modeset: {references: 0, users: []}
+        nvidia_uvm: {references: 0, users: []}
+      holders:
+        - {pid: 812, name: nvidia-persiste, devices: [/dev/nvidia0, /dev/nvidiactl]}
+      unknown: {}
+    module_options: []
     kernels:
       - version: 6.1.0-37-amd64
+        flavour: amd64
         running: true
         headers: true
         module: 595.71.05
         module_flavour: open
-        module_signer: null
+        module_signer: DKMS module signing key
+        module_kind: dkms
         dkms: installed
-    secure_boot: false
+    secure_boot: null
+    module_trust:
+      lockdown: none
+      signatures_forced: false
+      enrolled_keys: null
+      pending_keys: null
+      dkms_keys: [{path: /var/lib/dkms/mok.pub, enrolled: null}]
+      unknown: {enrolled_keys: the host was not booted by EFI, pending_keys: the host was not booted by EFI}
     nouveau: false
+    nouveau_in_initramfs: false
+    nouveau_blacklist: {files: [/usr/lib/modprobe.d/nvidia.conf], kernel_arguments: []}
     services:
       nvidia-persistenced.service: {loaded: loaded, active: active, enabled: enabled}
+      nvlsm: {loaded: no-unit, active: inactive, enabled: ""}
+    unknown: {secure_boot: "the EFI variable SecureBoot is absent: no EFI, or the firmware hides it"}
     cuda_version: "13.2"
     nvml: {available: true, error: null}
 topology:

@@ -118,3 +118,69 @@ RPM_SOURCES = (
     RpmSource("cuda_repo", r"kmod-nvidia-\d+\.\d+.*", "github.com/NVIDIA/yum-packaging-precompiled-kmod", "2026-11-30"),
     RpmSource("distribution", r"nvidia-open-kmod|kmod-nvidia-open(-\d.*)?|cuda-open.*", NAMES, "2026-11-30"),
 )
+
+
+@dataclass(frozen=True)
+class DriverKind:
+    """A package of kernel modules (regular expression, whole name) and what it says about the driver's source.
+
+    ``version_from``: who builds its version (origin_of()), '' for anybody. ``beside``: a package that is installed too,
+    '' for none. ``repository``: distro stands for everybody but NVIDIA; ``packager`` says who. ``modules``: how they
+    get into the module tree: precompiled, dkms, kmod, akmods.
+    """
+
+    names: str
+    version_from: str
+    beside: str
+    repository: str
+    packager: str
+    modules: str
+    source: str
+    as_of: str
+
+
+DISTRO = "distro"
+PRECOMPILED, DKMS, KMOD, AKMODS = "precompiled", "dkms", "kmod", "akmods"
+KMODS = "github.com/NVIDIA/yum-packaging-precompiled-kmod DISTROS.md"
+
+# The first row that fits counts. Debian and NVIDIA have a package of the same name and mostly the same form of version:
+# what only Debian has beside it decides.
+DRIVER_KINDS = (
+    DriverKind(
+        rf"linux-modules-nvidia{SUFFIX}-\d+\.\d.*", "", "", DISTRO, UBUNTU, PRECOMPILED, NAMES, "2026-11-30"
+    ),
+    DriverKind(r"nvidia-dkms-\d{3}-server(-open)?", "", "", DISTRO, UBUNTU, DKMS, NAMES, "2026-11-30"),
+    DriverKind(
+        r"nvidia-dkms-\d{3}(-open)?", CUDA_REPOSITORY, "", CUDA_REPOSITORY, "nvidia", DKMS, NAMES, "2026-11-30"
+    ),
+    DriverKind(r"nvidia-dkms-\d{3}(-open)?", UBUNTU, "", DISTRO, UBUNTU, DKMS, NAMES, "2026-11-30"),
+    DriverKind(r"nvidia-dkms-\d{3}(-open)?", "pop_os", "", DISTRO, "pop_os", DKMS, NAMES, "2026-11-30"),
+    DriverKind(r"nvidia-dkms-\d{3}(-open)?", "lambda_stack", "", DISTRO, "lambda_stack", DKMS, NAMES, "2026-11-30"),
+    DriverKind(r"nvidia-dkms(-open)?", "", "", CUDA_REPOSITORY, "nvidia", DKMS, NAMES, "2026-11-30"),
+    DriverKind(r"nvidia-open-kernel-dkms", "", "", DISTRO, DEBIAN, DKMS, NAMES, "2026-11-30"),
+    DriverKind(r"nvidia-(tesla|legacy)-.*kernel-dkms", "", "", DISTRO, DEBIAN, DKMS, NAMES, "2026-11-30"),
+    DriverKind(r"nvidia-kernel-dkms", "", "nvidia-alternative", DISTRO, DEBIAN, DKMS, NAMES, "2026-11-30"),
+    DriverKind(r"nvidia-kernel(-open)?-dkms", "", "", CUDA_REPOSITORY, "nvidia", DKMS, NAMES, "2026-11-30"),
+    DriverKind(
+        r"kmod-nvidia-(open|latest)-dkms", "", "", CUDA_REPOSITORY, "nvidia", DKMS,
+        "github.com/NVIDIA/yum-packaging-dkms-nvidia", "2026-11-30",
+    ),
+    DriverKind(r"kmod-nvidia-\d+\.\d+[\d.]*-\d.*", "", "", CUDA_REPOSITORY, "nvidia", PRECOMPILED, KMODS, "2026-01-16"),
+    DriverKind(r"nvidia-open-kmod", "", "", DISTRO, "almalinux", KMOD, KMODS, "2026-01-16"),
+    DriverKind(r"kmod-nvidia-open(-\d.*)?", "", "", DISTRO, "redhat", PRECOMPILED, KMODS, "2026-01-16"),
+    DriverKind(r"kmod-nvidia-dc-open.*", "", "", DISTRO, "ciq", KMOD, KMODS, "2026-01-16"),
+    DriverKind(r"cuda-open(-hwe)?", "", "", DISTRO, "azurelinux", KMOD, KMODS, "2026-01-16"),
+    DriverKind(r"akmod-nvidia.*", "", "", DISTRO, "rpmfusion", AKMODS, "rpmfusion.org/Howto/NVIDIA", "2026-11-30"),
+    DriverKind(
+        r"dkms-nvidia", "", "", DISTRO, "negativo17", DKMS, "github.com/negativo17/nvidia-driver#43", "2018-02-28"
+    ),
+)  # fmt: skip
+
+# Names of packages that belong to a driver or to what must have its version, whoever made them.
+DRIVER_NAMES = (
+    r"nvidia-(?!container|gds|ctk).*", r"libnvidia-(?!container).*", r"libcuda1.*", r"libcudadebugger.*",
+    r"libnvcuvid.*", r"libnvoptix.*", r"libnvsdm.*", r"cuda-drivers.*", r"cuda-open.*", r"firmware-nvidia-.*",
+    r"xserver-xorg-video-nvidia.*", r"lib(egl|gles|glx)-nvidia.*", r"linux-(modules|objects|signatures)-nvidia-.*",
+    r"kmod-nvidia.*", r"akmod-nvidia.*", r"dkms-nvidia", r"xorg-x11-(drv-)?nvidia.*", r"nvlsm", r"nvlink5.*",
+    r"gdrdrv-dkms", r"gdrcopy.*", r"dnf-plugin-nvidia",
+)  # fmt: skip

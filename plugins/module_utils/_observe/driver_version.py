@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from .._plan.facts import DriverVersion
 from .command import Run
 from .files import HostRoot
@@ -30,18 +33,27 @@ def parse_banner(text: str) -> DriverVersion | None:
 
 
 def read_module_on_disk(host: HostRoot, run: Run, *, release: str) -> DriverVersion | None:
-    """The nvidia module that modprobe would load into kernel ``release``; None where there is none.
+    """The nvidia module that modprobe would load into kernel ``release``; None where there is none."""
+    return module_version(read_module_file(host, run, release=release))
 
-    modinfo(8) reads the compressed forms too, and the index that depmod made: what it does not list cannot be loaded.
+
+def read_module_file(host: HostRoot, run: Run, *, release: str) -> dict[str, Any]:
+    """What modinfo(8) says of that module, as read_modinfo() has it; every value is None where there is none.
+
+    modinfo reads the compressed forms too, and the index that depmod made: what it does not list cannot be loaded.
     """
     base = [] if host.root == "/" else ["-b", host.root]
     status, text, _errors = run(["modinfo", *base, "-k", release, "nvidia"])
-    return parse_modinfo(text) if status == 0 else None
+    return read_modinfo(text if status == 0 else "")
 
 
 def parse_modinfo(text: str) -> DriverVersion | None:
     """modinfo's fields version, license and signer; None for a text without a version."""
-    found = read_modinfo(text)
+    return module_version(read_modinfo(text))
+
+
+def module_version(found: Mapping[str, Any]) -> DriverVersion | None:
+    """The same of what was read already."""
     if not found["version"]:
         return None
     return DriverVersion(version=found["version"], flavour=found["flavour"] or "proprietary", signer=found["signer"])

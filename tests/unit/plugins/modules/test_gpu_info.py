@@ -249,17 +249,35 @@ def test_gpus_have_no_error_where_nvml_was_not_asked(tmp_path: Path) -> None:
     assert [(g["uuid"], g["error"]) for g in facts["gpus"]] == [(None, None)]
 
 
+# A host with one of everything that has keys of its own: path -> text.
+RICH = {
+    "etc/containerd/config.toml": "version = 3\n",
+    "var/run/cdi/x.yaml": "cdiVersion: 0.5.0\nkind: a.b/c\ndevices: [{name: x}]\n",
+    "etc/os-release": "ID=debian\nVERSION_ID=12\n",
+    "var/lib/dpkg/status": "Package: nvidia-kernel-open-dkms\nStatus: hold ok installed\nVersion: 595.71.05-1\n",
+    "etc/dnf/modules.d/nvidia-driver.module": "[nvidia-driver]\nstream=580-open\nstate=enabled\n",
+    "etc/apt/sources.list.d/c.sources": "Types: deb\nURIs: http://m/cuda/debian12/x86_64/\nSuites: /\n",
+    "etc/modprobe.d/x.conf": "options nvidia NVreg_EnableStreamMemOPs=1\n",
+    "var/lib/dkms/mok.pub": "DER",
+    "lib/modules/6.8.0-149-generic/modules.dep": "",
+    "proc/77/comm": "train\n",
+}
+
+
 def test_every_key_is_documented(tmp_path: Path) -> None:
     """A key without a description is one whose unit and source nobody knows."""
     host = Host(tmp_path, machine_state(["A100-40", "H100-80"], "both", nvlink="switch"))
-    (tmp_path / "etc/containerd").mkdir(parents=True)
-    (tmp_path / "etc/containerd/config.toml").write_text("version = 3\n")
-    (tmp_path / "var/run/cdi").mkdir(parents=True)
-    (tmp_path / "var/run/cdi/x.yaml").write_text("cdiVersion: 0.5.0\nkind: a.b/c\ndevices: [{name: x}]\n")
+    for path, text in RICH.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / "proc/77/fd").mkdir()
+    (tmp_path / "proc/77/fd/3").symlink_to("/dev/nvidia0")
     facts = host.module("gpu_info")
     documented = yaml.safe_load(gpu_info.RETURN)
-    missing = sorted(undocumented(facts, documented, ""))
-    assert missing == []
+    assert sorted(set(undocumented(facts, documented, ""))) == []
+    driver = facts["driver"]
+    assert sorted(absent(driver, documented["driver"], "")) == []
+    assert sorted(set(documented["driver"]["sample"]) ^ set(driver)) == []
 
 
 def undocumented(found: Mapping[str, Any], documented: Mapping[str, Any], where: str) -> Iterator[str]:
@@ -271,11 +289,28 @@ def undocumented(found: Mapping[str, Any], documented: Mapping[str, Any], where:
         if row is None or not row.get("description"):
             yield f"{where}{key}"
             continue
-        inner = value[0] if isinstance(value, list) and value else value
-        if isinstance(inner, dict) and "contains" in row:
-            yield from undocumented(inner, row["contains"], f"{where}{key}.")
-        elif isinstance(inner, dict) and inner and "sample" not in row:
-            yield f"{where}{key} (neither contains nor sample)"
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict) and "contains" in row:
+                yield from undocumented(inner, row["contains"], f"{where}{key}.")
+            elif isinstance(inner, dict) and inner and "sample" not in row:
+                yield f"{where}{key} (neither contains nor sample)"
+
+
+def absent(found: Any, row: Mapping[str, Any], where: str) -> Iterator[str]:
+    """Keys, dotted, that RETURN describes and the host's facts lack; each list of the rich host has a row."""
+    if "contains" not in row or found is None:
+        return
+    if row["type"] == "list":
+        if not found:
+            yield f"{where} (empty)"
+        for inner in found:
+            yield from absent(inner, {**row, "type": "dict"}, where)
+        return
+    for key, inner in row["contains"].items():
+        if key not in found:
+            yield f"{where}{key}"
+        else:
+            yield from absent(found[key], inner, f"{where}{key}.")
 
 
 def at(facts: Any, path: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_source import driver_packages, driver_source
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import PciFunction
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.gpu_rows import fabric_of, gpu_rows, pci_facts
 
@@ -88,25 +87,3 @@ FABRICS = {
 @pytest.mark.parametrize(("fabrics", "whole"), FABRICS.values(), ids=FABRICS)
 def test_fabric_of_a_host_is_what_its_gpus_share(fabrics, whole):
     assert fabric_of([{"fabric": f} for f in fabrics]) == whole
-
-
-SOURCES = {
-    "nothing": ([], {}, "none"),
-    "NVIDIA's repository": (["nvidia-kernel-open-dkms", "libcuda1"], {}, "cuda_repo"),
-    "Debian's archive": (["nvidia-open-kernel-dkms"], {}, "distro"),
-    "run file": ([], {"runfile": True}, "runfile"),
-    "driver container": ([], {"container": True}, "container"),
-    "two at once": (["nvidia-kernel-dkms"], {"runfile": True}, "mixed"),
-    "loaded, nobody knows from where": ([], {"loaded": True}, None),
-}
-
-
-@pytest.mark.parametrize(("packages", "more", "source"), SOURCES.values(), ids=SOURCES)
-def test_driver_source(packages, more, source):
-    found = {"runfile": False, "container": False, "loaded": False, **more}
-    assert driver_source(packages, **found) == source
-
-
-def test_driver_packages_leave_the_toolkit_out():
-    names = ["bash", "nvidia-container-toolkit", "libcuda1", "nvidia-kernel-open-dkms"]
-    assert driver_packages(names) == ["libcuda1", "nvidia-kernel-open-dkms"]
