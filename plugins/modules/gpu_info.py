@@ -491,6 +491,18 @@ driver:
               description: The device nodes.
               type: list
               elements: str
+            command:
+              description: The first two words of its command line; further ones may be secrets.
+              type: str
+            unit:
+              description: Its systemd unit. Empty for none.
+              type: str
+            container:
+              description: Id of its container. Empty for none.
+              type: str
+            pod:
+              description: Its pod, namespace and name, else the uid. Empty for none.
+              type: str
         unknown:
           description: Key to the reason why its value is null.
           type: dict
@@ -668,7 +680,13 @@ driver:
         nvidia_modeset: {references: 0, users: []}
         nvidia_uvm: {references: 0, users: []}
       holders:
-        - {pid: 812, name: nvidia-persiste, devices: [/dev/nvidia0, /dev/nvidiactl]}
+        - pid: 812
+          name: nvidia-persiste
+          devices: [/dev/nvidia0, /dev/nvidiactl]
+          command: /usr/bin/nvidia-persistenced --user
+          unit: nvidia-persistenced.service
+          container: ""
+          pod: ""
       unknown: {}
     module_options: []
     kernels:

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from .._plan.facts import Resolution
 from .command import Run
 from .disk import scratch
-from .dnf_sources import PARTS
 from .files import HostRoot
+from .repo_files import FOLDER
 from .texts.dnf import read_dnf_errors
 from .texts.dnf_transaction import read_dnf_transaction
 
@@ -73,7 +73,7 @@ def dnf_state(run: Run, host: HostRoot) -> Iterator[DnfState]:
     with scratch("gpu-fleet-dnf-") as directory:
         for folder in ("repos", "cache", "log"):
             os.makedirs(os.path.join(directory, folder))
-        source = host.where(PARTS)
+        source = host.where(FOLDER)
         # What is wanted of our own files is added; what they say now may be old.
         for name in os.listdir(source) if os.path.isdir(source) else ():
             if name.endswith(".repo") and not name.startswith("gpu-fleet-"):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from .driver_version import read_loaded_driver
@@ -40,9 +41,7 @@ def read_loaded(host: HostRoot, on_disk: Mapping[str, Any]) -> dict[str, Any] | 
         "modules": {
             name: {"references": row.references, "users": list(row.users)} for name, row in sorted(modules.items())
         },
-        "holders": [
-            {"pid": holder.pid, "name": holder.name, "devices": list(holder.devices)} for holder in read_holders(host)
-        ],
+        "holders": [{**asdict(holder), "devices": list(holder.devices)} for holder in read_holders(host)],
         "unknown": {} if same else {"signer": REPLACED},
     }
 

@@ -12,7 +12,7 @@ from .files import HostRoot
 from .texts.ini import parse_ini
 
 FOLDER = "/etc/yum.repos.d"
-OFF = ("0", "no", "false", "off")
+ON = ("1", "yes", "true", "on")
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,27 @@ class RepoSection:
     @property
     def enabled(self) -> bool:
         """Whether dnf uses it: it does where nothing is said."""
-        return self.values.get("enabled", "1").strip().lower() not in OFF
+        return (self.values.get("enabled") or "1").strip().lower() in ON
+
+    def addresses(self, words: Mapping[str, str]) -> list[str]:
+        """Its base addresses without a slash at their ends; ``words`` stand for dnf's variables of these names."""
+        text = self.values.get("baseurl", "")
+        for name, value in words.items():
+            text = text.replace(f"${name}", value).replace(f"${{{name}}}", value)
+        return [uri.rstrip("/") for uri in text.replace(",", " ").split()]
+
+
+def dnf_words(*, release: str, machine: str) -> dict[str, str]:
+    """dnf's variables that addresses are written with (dnf.conf(5)); ``release`` is the major one."""
+    return {"releasever": release, "basearch": machine}
 
 
 def read_repo_files(host: HostRoot) -> tuple[RepoSection, ...]:
     """Every section in the order of the files' names."""
     paths = [f"{FOLDER}/{name}" for name in host.names(FOLDER) if name.endswith(".repo")]
-    return tuple(
-        RepoSection(path, name, values) for path in paths for name, values in parse_ini(host.text(path) or "").items()
-    )
+    return tuple(section for path in paths for section in parse_repo_file(path, host.text(path) or ""))
+
+
+def parse_repo_file(path: str, text: str) -> tuple[RepoSection, ...]:
+    """The sections of one file. A file that is none of this form has none, as for dnf."""
+    return tuple(RepoSection(path, name, values) for name, values in parse_ini(text).items())

@@ -11,13 +11,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .._catalog.distributions import DISTRIBUTIONS, MACHINES
+from .._catalog.distributions import DISTRIBUTIONS, DNF, MACHINES, release_of
 from .._catalog.repository_keys import key_of
 from .._plan.facts import AptSource, Package
 from .apt_sources import read_sources
 from .files import HostRoot
+from .kernel import read_kernel
 from .openpgp import NoKey, fingerprint
-from .repo_files import RepoSection, read_repo_files
+from .os_release import read_os_release
+from .repo_files import RepoSection, dnf_words, read_repo_files
 from .rpm import KEY
 
 # Folders of the CUDA repository, also below a mirror of another name.
@@ -40,11 +42,17 @@ def read_repositories(host: HostRoot, packages: Mapping[str, Package]) -> list[d
     and ``known`` (whether the catalog has it as NVIDIA's). apt's entries that are switched off are not told.
     """
     rows = [_apt(host, source) for source in read_sources(host) if kind_of(source.uri, source.path)]
+    words = _words(host)
     for section in read_repo_files(host):
-        uri = section.values.get("baseurl", "") or section.values.get("mirrorlist", "")
+        uri = " ".join(section.addresses(words)) or section.values.get("mirrorlist", "")
         if kind_of(uri, f"{section.path} {section.name}"):
             rows.append(_dnf(host, section, uri, packages))
     return rows
+
+
+def _words(host: HostRoot) -> dict[str, str]:
+    os = read_os_release(host)
+    return dnf_words(release=release_of(DNF, os.version), machine=read_kernel(host).machine)
 
 
 def kind_of(uri: str, name: str) -> str:

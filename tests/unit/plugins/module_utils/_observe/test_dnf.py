@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.ask_dnf import ask_dnf, exact
-from ansible_collections.gpu.fleet.plugins.module_utils._observe.dnf_sources import parse_repo_file
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.dnf_sources import read_dnf_sources
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import HostRoot
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.rpm import NoRpm, parse_rpm_packages, read_rpm_packages
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.dnf_transaction import read_dnf_transaction
@@ -182,9 +182,16 @@ mirrorlist=http://c/
 """
 
 
-def test_sections_of_a_repo_file():
-    words = {"releasever": "9", "basearch": "x86_64"}
-    found = parse_repo_file("/etc/yum.repos.d/x.repo", REPO, words)
+def repo_file(root, text):
+    folder = root / "etc/yum.repos.d"
+    folder.mkdir(parents=True)
+    (folder / "x.repo").write_text(text)
+    (folder / "x.repo.rpmsave").write_text(REPO)
+    return read_dnf_sources(HostRoot(str(root)), release="9", machine="x86_64")
+
+
+def test_sections_of_a_repo_file(tmp_path):
+    found = repo_file(tmp_path, REPO)
     assert [(s.id, s.uri) for s in found] == [
         ("cuda-rhel9-x86_64", "https://developer.example.com/rhel9/x86_64"),
         ("two", "http://a"),
@@ -194,8 +201,8 @@ def test_sections_of_a_repo_file():
 
 
 @pytest.mark.parametrize("text", ["", "no section", "[a\nb", "\x00"])
-def test_what_is_no_repo_file_has_no_sections(text):
-    assert parse_repo_file("/x.repo", text, {}) == ()
+def test_what_is_no_repo_file_has_no_sections(tmp_path, text):
+    assert repo_file(tmp_path, text) == ()
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,8 @@ def test_loaded_driver(tmp_path):
     (tmp_path / "proc/77/fd").mkdir(parents=True)
     (tmp_path / "proc/77/fd/3").symlink_to("/dev/nvidia0")
     write(tmp_path, "/proc/77/comm", "train\n")
+    write(tmp_path, "/proc/77/cmdline", "python3\0train.py\0--token=secret\0")
+    write(tmp_path, "/proc/77/cgroup", "0::/system.slice/job.service\n")
     facts = machine.facts()
     assert facts["loaded"] == {
         "version": "595.71.05",
@@ -225,7 +227,17 @@ def test_loaded_driver(tmp_path):
             "nvidia": {"references": 3, "users": ["nvidia_uvm"]},
             "nvidia_uvm": {"references": 0, "users": []},
         },
-        "holders": [{"pid": 77, "name": "train", "devices": ["/dev/nvidia0"]}],
+        "holders": [
+            {
+                "pid": 77,
+                "name": "train",
+                "devices": ["/dev/nvidia0"],
+                "command": "python3 train.py",
+                "unit": "job.service",
+                "container": "",
+                "pod": "",
+            }
+        ],
         "unknown": {},
     }
     assert facts["module_options"] == [
@@ -371,7 +383,9 @@ def test_repositories_of_dnf(tmp_path):
         "/etc/yum.repos.d/cuda-rhel9.repo",
         f"[cuda-rhel9-x86_64]\nbaseurl={base}\nenabled=1\ngpgkey={base}/D42D0685.pub\n",
     )
-    write(tmp_path, "/etc/yum.repos.d/mirror.repo", "[mirror]\nbaseurl=http://m/cuda/rhel9/x86_64/\nenabled=0\n")
+    write(
+        tmp_path, "/etc/yum.repos.d/mirror.repo", "[mirror]\nbaseurl=http://m/rhel$releasever/$basearch/\nenabled=0\n"
+    )
     write(tmp_path, "/etc/yum.repos.d/base.repo", "[baseos]\nbaseurl=http://m/rocky/9/BaseOS/x86_64/os/\n")
     found = {row["name"]: row for row in machine.facts()["repositories"]}
     assert sorted(found) == ["cuda-rhel9-x86_64", "mirror"]
