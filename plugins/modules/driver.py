@@ -229,6 +229,14 @@ OPTIONS: dict[str, Any] = {
     "kernel_headers": {"type": "bool", "default": True},
     "load": {"type": "bool", "default": True},
     "modules": {"type": "list", "elements": "str", "default": list(SERVER)},
+    "components": {"type": "dict", "default": {}},
+    "module_parameters": {"type": "dict", "default": {}},
+    "blacklist_nouveau": {"type": "bool", "default": True},
+    "fabric_manager_config": {"type": "dict", "default": {}},
+    "imex_nodes": {"type": "list", "elements": "str", "default": []},
+    "gridd_config": {"type": "dict", "default": {}},
+    "gridd_token": {"type": "str", "default": "", "no_log": True},
+    "service_timeout": {"type": "int", "default": 180},
     "repository_url": {"type": "str", "default": ""},
     "repository_key_url": {"type": "str", "default": "", "no_log": False},
     "repository_key_fingerprint": {"type": "str", "default": "", "no_log": False},
@@ -239,7 +247,8 @@ OPTIONS: dict[str, Any] = {
 def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> DriverDecision:
     """Observes and decides; asks the package manager in between where packages lack."""
     host, run = HostRoot(module.params["host_root"]), runner(module)
-    found = read_driver_host(host, run, wish, owned=tuple(record.objects))
+    before = {name: row.get("before") for name, row in record.objects.items()}
+    found = read_driver_host(host, run, wish, owned=tuple(record.objects), before=before)
     decision = decide_driver(wish, found)
     for _question in range(MOST_QUESTIONS):
         if decision.ask is None:

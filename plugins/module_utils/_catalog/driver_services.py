@@ -38,6 +38,36 @@ SERVICES = (
 UNITS = tuple(s.unit for s in SERVICES)
 
 
+@dataclass(frozen=True)
+class DropIn:
+    """What the unit of the persistence daemon lacks in a distribution's packages, as a drop-in of systemd."""
+
+    distribution: str
+    text: str
+    source: str
+    as_of: str
+
+
+PERSISTENCED_DROP_IN = "/etc/systemd/system/nvidia-persistenced.service.d/gpu-fleet.conf"
+DROP_INS = (
+    # Ubuntu's unit runs without persistence mode, has no [Install] section and ends when nothing asks for it.
+    DropIn(
+        "ubuntu",
+        "# Managed by gpu.fleet; removed with the role that wrote it.\n"
+        "[Unit]\nStopWhenUnneeded=false\n\n"
+        "[Service]\nExecStart=\nExecStart=/usr/bin/nvidia-persistenced --user nvidia-persistenced --verbose\n\n"
+        "[Install]\nWantedBy=multi-user.target\n",
+        "packages nvidia-compute-utils-580 and -595-server of Ubuntu; public boot logs",
+        "2026-11-30",
+    ),
+)
+
+
+def drop_in_for(distribution: str) -> str:
+    """The text of the drop-in, '' where the distribution's unit does by itself what is wanted."""
+    return next((d.text for d in DROP_INS if d.distribution == distribution), "")
+
+
 def unit_of(process: str) -> str | None:
     """The unit that runs a process of this name, None for one that is no service of the driver."""
     return next((s.unit for s in SERVICES if process in s.processes), None)

@@ -5,23 +5,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from .._catalog.distributions import DNF, distribution_of, release_of
-from .._catalog.packages import PERSISTENCED_UNIT, RUNFILE_PATHS
-from .._plan.driver import MODULES_LOAD
+from .._catalog.packages import RUNFILE_PATHS
+from .._plan.driver import MODULES_LOAD, settled
 from .._plan.driver_host import DriverHost
 from .._plan.driver_repository import driver_repository, our_repositories
 from .._plan.driver_set import ROLE
 from .._plan.driver_wish import DriverWish
 from .._plan.facts import DnfSource, Kernel, OsRelease, Package
+from .._plan.module_parameters import OPTIONS_PATH, wanted_parameters
+from .._plan.modules import RELOADED, UNLOADED
 from .._plan.package_managers import manager_of
 from .apt_sources import read_sources
+from .boot_files import read_boot_files
 from .command import Run
+from .component_host import UNITS, read_component_host
 from .dnf_sources import read_dnf_sources
 from .files import HostRoot
 from .kernel import read_kernel
 from .module_host import read_module_host, with_users
+from .module_parameters import read_stale_parameters
 from .os_release import read_os_release
 from .packages import read_packages
 from .pci import read_pci
@@ -30,8 +37,12 @@ from .rpm import read_rpm_packages
 from .services import read_services
 
 
-def read_driver_host(host: HostRoot, run: Run, wish: DriverWish, *, owned: tuple[str, ...]) -> DriverHost:
-    """One look at everything. ``owned``: the names of role driver's ownership record. Raises NoRpm."""
+def read_driver_host(
+    host: HostRoot, run: Run, wish: DriverWish, *, owned: tuple[str, ...], before: Mapping[str, Any]
+) -> DriverHost:
+    """One look at everything. ``owned``: the names of role driver's ownership record, ``before``: their values before
+    us. Raises NoRpm.
+    """
     os, kernel = read_os_release(host), read_kernel(host)
     found = DriverHost(
         os=os,
@@ -41,17 +52,31 @@ def read_driver_host(host: HostRoot, run: Run, wish: DriverWish, *, owned: tuple
         files={},
         key=None,
         sources=read_sources(host),
-        module=read_module_host(host, run, state="unloaded" if wish.state == "absent" else "reloaded"),
-        services=read_services(run, [PERSISTENCED_UNIT]),
+        module=read_module_host(host, run, state=UNLOADED if wish.state == "absent" else RELOADED, parameters={}),
+        services=read_services(run, UNITS),
         runfile=next((p for p in RUNFILE_PATHS if host.exists(p)), None),
         owned=owned,
         repositories=_repositories(host, os, kernel),
+        seen=read_component_host(host, run, before={n: v for n, v in before.items() if n.startswith("setting:")}),
+        boot=read_boot_files(host),
+        options=host.text(OPTIONS_PATH),
     )
+    found = _with_parameters(host, run, wish, found)
     repository = driver_repository(wish, found)
     ours = [p for r in our_repositories(wish, found) for p in (r.key_path, r.source_path)]
     paths = (*ours, *manager_of(os).paths(ROLE), MODULES_LOAD)
     key = read_key(host, repository.key_path) if repository else None
     return replace(found, files={p: host.text(p) for p in paths}, key=key)
+
+
+def _with_parameters(host: HostRoot, run: Run, wish: DriverWish, found: DriverHost) -> DriverHost:
+    """The same with what the loaded modules have of the parameters that they are to have."""
+    if wish.state == "absent" or not found.module.modules:
+        return found
+    wanted = settled(wish, found)
+    stale = read_stale_parameters(host, parameters_for(wanted, wanted.branch))
+    module = replace(found.module, parameters=stale)
+    return replace(found, module=with_users(host, run, module) if stale else module)
 
 
 def _manager(os: OsRelease) -> str:

@@ -190,3 +190,29 @@ def find_restart_in_use(unit: str, paths: Sequence[str], held: str) -> Finding:
         remedy=f"when the jobs have ended: run again, or systemctl restart {unit}",
         source=GUIDE,
     )
+
+
+def find_no_component_packages(name: str, source: str) -> Finding:
+    """Nobody has packages of a component for this distribution beside such a driver."""
+    return Finding(
+        id="GPU-PKG-130",
+        severity="error",
+        summary=f"there are no packages of component {name} beside a driver of source {source}",
+        wanted=f"packages of {name} for this distribution and branch",
+        found="none in plugins/module_utils/_catalog/components.py",
+        remedy=f"set driver_source to cuda_repo, or {OPTION}.{name} to false",
+        source="Debian archive index; github.com/NVIDIA/gpu-driver-container",
+    )
+
+
+def find_other_version(package: str, found: str, driver: str) -> Finding:
+    """A fabric manager or IMEX of another version than the driver does not start."""
+    return Finding(
+        id="GPU-FAB-032",
+        severity="warning",
+        summary=f"{package} has another version than the driver",
+        wanted=f"{driver}, the version of the driver",
+        found=f"{found}, and the component is not one that this run keeps",
+        remedy=f"remove {package}, or set its component in {OPTION} to true so that both have one version",
+        source="github.com/NVIDIA/gpu-operator#544",
+    )

@@ -32,7 +32,8 @@ class ComponentHost:
     ``bridges``: InfiniBand devices that manage NVLink 5 switches (mlx5_8). ``ofed``: NVIDIA's own InfiniBand stack is
     loaded, not that of the kernel. ``settings``: path of a key=value file -> its keys, None where it is absent.
     ``texts``: path -> text of files that are wholly ours. ``changed``: path -> time of its last change;
-    ``started``: unit -> time of its start, both in seconds since the epoch. ``commands``: unit -> its ExecStart.
+    ``started``: unit -> time of its start, both in seconds since the epoch. ``kernel_modules``: those of NVLink 5 that
+    the kernel has now. ``before``: names of our record that begin with setting: -> the value from before us.
     """
 
     bridges: tuple[str, ...] = ()
@@ -41,7 +42,8 @@ class ComponentHost:
     texts: Mapping[str, str | None] = field(default_factory=dict)
     changed: Mapping[str, float] = field(default_factory=dict)
     started: Mapping[str, float] = field(default_factory=dict)
-    commands: Mapping[str, str] = field(default_factory=dict)
+    kernel_modules: tuple[str, ...] = ()
+    before: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from .._catalog import packages as names
 from . import driver_findings as findings
 from .ask import Answer, Ask
 from .driver_host import DriverHost
+from .driver_parts import Parts, decide_parts, plan_no_parts
 from .driver_repository import driver_repository, find_repository, our_repositories
 from .driver_set import (
     ROLE,
@@ -25,7 +26,7 @@ from .driver_set import (
     of_other_sources,
 )
 from .driver_wish import AUTO, CUDA_REPO, DISTRO, PREINSTALLED, DriverWish
-from .facts import Resolution, Service
+from .facts import Resolution
 from .flavour import NO_GPU, Flavour, decide_flavour, gpus_of
 from .model import Finding, Step
 from .modules import (
@@ -78,13 +79,16 @@ def decide_driver(wish: DriverWish, host: DriverHost, *, answer: Answer | None =
     if blocked or branch is None:
         return DriverDecision(Work(findings=blocked))
     if wish.source == PREINSTALLED:
-        return _Kept(wish, host).decide(find_preinstalled(wish, host))
+        found = host.module.loaded or host.module.on_disk
+        parts = decide_parts(wish, host, found.flavour if found else "")
+        return _Kept(wish, host, parts).decide(find_preinstalled(wish, host) + parts.findings)
     flavour = decide_flavour(gpus, branch=branch, wanted=wish.flavour)
+    parts = decide_parts(wish, host, flavour.name or "")
     sets = driver_sets(wish, host.os, host.kernel, host.packages, flavour.name) if flavour.name else ()
-    blocked = _refusals(wish, host, flavour, sets)
+    blocked = _refusals(wish, host, flavour, sets) + parts.findings
     if any(f.severity == "error" for f in blocked):
         return DriverDecision(Work(findings=blocked), flavour=flavour.name)
-    return _Present(wish, host, flavour.name or "", sets, answer).decide(blocked)
+    return _Present(wish, host, flavour.name or "", parts, sets, answer).decide(blocked)
 
 
 def settled(wish: DriverWish, host: DriverHost) -> DriverWish:
@@ -113,8 +117,8 @@ def _refusals(wish: DriverWish, host: DriverHost, flavour: Flavour, sets: Sequen
 class _Kept:
     """The decision for a driver that somebody else keeps, and the part that is the same for one of ours."""
 
-    def __init__(self, wish: DriverWish, host: DriverHost) -> None:
-        self.wish, self.host = wish, host
+    def __init__(self, wish: DriverWish, host: DriverHost, parts: Parts) -> None:
+        self.wish, self.host, self.parts = wish, host, parts
         self.lacking: tuple[str, ...] = ()
         self.kernel_package = ""
 
@@ -126,7 +130,7 @@ class _Kept:
         if any(f.severity == "error" for f in found):
             return DriverDecision(Work(findings=found), version=version, flavour=flavour)
         modules, reboot = self._modules(version or "")
-        work = join_work([Work(findings=found), modules, *self._services(reboot)])
+        work = join_work([Work(findings=found), self.parts.before(), modules, *self.parts.after(reboot=reboot)])
         return DriverDecision(work, version=version, flavour=flavour, reboot_required=reboot)
 
     def _modules(self, version: str) -> tuple[Work, bool]:
@@ -134,7 +138,7 @@ class _Kept:
         wish, host = self.wish, self.host
         if not wish.load:
             return Work(), False
-        text = "".join(f"{name}\n" for name in wish.modules)
+        text = "".join(f"{name}\n" for name in self.parts.modules)
         reason = "the modules are loaded at boot; nvidia_uvm is loaded by nobody else on a headless host"
         boot = write_file(MODULES_LOAD, text, found=host.files.get(MODULES_LOAD), action="load_at_boot", reason=reason)
         nouveau = findings.find_nouveau(gpus_of(host.pci))
@@ -150,7 +154,7 @@ class _Kept:
             return Work(findings=(find_in_use(module, severity="warning"),)), True
         after = f"known after install {self.kernel_package}"
         reason = "the installed module replaces the loaded one"
-        names = to_load(module, self.wish.modules) if module.loaded else self.wish.modules
+        names = to_load(module, self.parts.modules) if module.loaded else self.parts.modules
         steps = list(unload_steps(module, reason=reason)) if module.loaded else []
         steps += [Step("load", n, None, after, "the module is not loaded") for n in names]
         steps += after_load(links=True)
@@ -158,7 +162,7 @@ class _Kept:
         return Work(tuple(steps), (self._call(RELOADED if module.loaded else LOADED),)), False
 
     def _now(self) -> tuple[Work, bool]:
-        plan = plan_modules(self.host.module, state=RELOADED, wanted=self.wish.modules, links=True)
+        plan = plan_modules(self.host.module, state=RELOADED, wanted=self.parts.modules, links=True)
         if any(f.id == "GPU-KRN-026" for f in plan.errors):
             return Work(findings=(find_in_use(self.host.module, severity="warning"),)), True
         calls = (self._call(RELOADED),) if plan.steps else ()
@@ -166,24 +170,24 @@ class _Kept:
 
     def _call(self, state: str) -> Call:
         return Call(
-            "gpu.fleet.driver_modules", {"state": state, "modules": list(self.wish.modules), "dev_char_links": True}
+            "gpu.fleet.driver_modules", {"state": state, "modules": list(self.parts.modules), "dev_char_links": True}
         )
-
-    def _services(self, reboot: bool) -> list[Work]:
-        unit = self.host.services.get(names.PERSISTENCED_UNIT)
-        running = self.wish.load and not reboot
-        if self.wish.source == PREINSTALLED and (unit is None or unit.loaded == "not-found"):
-            return []
-        return [plan_service(unit, wanted=self.wish.persistenced, running=running, name=names.PERSISTENCED_UNIT)]
 
 
 class _Present(_Kept):
     """The decision for state present on a host that can have the driver."""
 
     def __init__(
-        self, wish: DriverWish, host: DriverHost, flavour: str, sets: Sequence[DriverSet], answer: Answer | None
+        self,
+        wish: DriverWish,
+        host: DriverHost,
+        flavour: str,
+        parts: Parts,
+        sets: Sequence[DriverSet],
+        answer: Answer | None,
     ) -> None:
-        super().__init__(wish, host)
+        super().__init__(wish, host, parts)
+        sets = parts.extend(sets)
         compiled = answer.compiled if answer else None
         usable = answer is None or (answer.offered and not answer.resolution.error)
         self.chosen = choose(sets, host.packages, compiled, usable=usable)
@@ -207,10 +211,12 @@ class _Present(_Kept):
         version = self._version(resolution)
         gpus = gpus_of(self.host.pci)
         found += findings.find_known_bad(version, gpus) + findings.find_too_early(version, gpus)
+        found += self.parts.find_other_versions(version, self.set.names)
         if any(f.severity == "error" for f in found):
             return DriverDecision(Work(findings=found), version=version, flavour=self.flavour)
         modules, reboot = self._modules(version)
-        work = join_work([Work(findings=found), self._packages(resolution, version), modules, *self._services(reboot)])
+        first = [Work(findings=found), self.parts.before(), self._packages(resolution, version), modules]
+        work = join_work([*first, *self.parts.after(reboot=reboot)])
         return DriverDecision(work, version=version, flavour=self.flavour, reboot_required=reboot)
 
     def _ask(self) -> Ask:
@@ -279,26 +285,6 @@ class _Present(_Kept):
         return replace(self.set, names=found)
 
 
-def plan_service(unit: Service | None, *, wanted: bool, running: bool, name: str) -> Work:
-    """The unit enabled (and active where ``running``), or neither where it is not wanted."""
-    found = unit if unit is not None and unit.loaded != "not-found" else None
-    if found is None and not wanted:
-        return Work()
-    before = "not installed" if found is None else f"{found.active}, {found.enabled or 'no unit file'}"
-    reason = "GPUs stay initialised while nobody uses them" if wanted else "driver_persistenced is false"
-    enabled = found is not None and found.enabled.startswith("enabled")
-    active = found is not None and found.active == "active"
-    steps: list[Step] = []
-    args: dict[str, Any] = {"name": name}
-    if enabled != wanted:
-        steps.append(Step("enable" if wanted else "disable", name, before, "enabled" if wanted else "disabled", reason))
-        args["enabled"] = wanted
-    if active != wanted and (running or not wanted):
-        steps.append(Step("start" if wanted else "stop", name, before, "active" if wanted else "inactive", reason))
-        args["state"] = "started" if wanted else "stopped"
-    return Work(tuple(steps), (Call("ansible.builtin.systemd_service", args),)) if steps else Work()
-
-
 def _absent(wish: DriverWish, host: DriverHost, answer: Answer | None) -> DriverDecision:
     """Takes away what the record names, and nothing else."""
     if not host.owned:
@@ -313,7 +299,7 @@ def _absent(wish: DriverWish, host: DriverHost, answer: Answer | None) -> Driver
     repositories = our_repositories(wish, host)
     removal = Removal(ROLE, repositories, host.packages, host.files, host.owned, removable)
     problems = findings.find_needed_by_others(answer, ours, manager=manager.name) if answer else ()
-    parts = [Work(findings=problems), _unload(host, removable), manager.plan_remove(removal)]
+    parts = [Work(findings=problems), _unload(host, removable), plan_no_parts(host), manager.plan_remove(removal)]
     if f"file:{MODULES_LOAD}" in host.owned:
         boot, reason = host.files.get(MODULES_LOAD), "there is nothing to load any more"
         parts.append(remove_file(MODULES_LOAD, found=boot, action="forget_at_boot", reason=reason))

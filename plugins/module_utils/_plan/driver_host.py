@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .components import ComponentHost
 from .facts import AptSource, DnfSource, Kernel, OsRelease, Package, PciFunction, Service
+from .kernel_files import BootFiles
 from .modules import ModuleHost
 
 
@@ -17,7 +19,7 @@ class DriverHost:
     """What was read. ``files``: path -> text of our files, None where absent. ``owned``: names in our record.
 
     ``key``: fingerprint of the repository key that the host has for us, None for none. ``sources`` are apt's,
-    ``repositories`` dnf's: empty where the host has the other one.
+    ``repositories`` dnf's: empty where the host has the other one. ``options``: text of our file of module parameters.
     """
 
     os: OsRelease
@@ -32,3 +34,6 @@ class DriverHost:
     runfile: str | None
     owned: tuple[str, ...]
     repositories: tuple[DnfSource, ...] = ()
+    seen: ComponentHost = ComponentHost()
+    boot: BootFiles = BootFiles()
+    options: str | None = None

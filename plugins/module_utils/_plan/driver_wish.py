@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._catalog import branches
+from .component_wish import ComponentWish, component_wish
 from .modules import ORDER, in_order
 from .versions import branch_number
 from .wrong_option import WrongOption as WrongOption
@@ -48,6 +49,7 @@ class DriverWish:
     precompiled: str = AUTO
     any_branch: bool = False
     any_source: bool = False
+    parts: ComponentWish = ComponentWish()
 
     @property
     def prefix(self) -> str:
@@ -76,6 +78,7 @@ def driver_wish(params: Mapping[str, Any]) -> DriverWish:
         source=params["source"],
         precompiled=_precompiled(params["precompiled"]),
         any_branch=not branch and not version,
+        parts=component_wish(params),
     )
 
 

@@ -19,6 +19,7 @@ class UnitWish:
     """``wanted``: enabled and, where ``running`` (the driver is loaded), active; else neither.
 
     ``restart``: why a running unit has to be started again, '' for no reason. ``disrupts``: what that does.
+    ``drop_in``: a file of ours beside the unit says how it is enabled and started.
     """
 
     name: str
@@ -27,7 +28,11 @@ class UnitWish:
     reason: str
     restart: str = ""
     disrupts: str = "nothing"
-    daemon_reload: bool = False
+    drop_in: bool = False
+
+
+# Units without an [Install] section are started by others: nobody can enable them.
+FIXED = ("static", "indirect", "generated", "transient")
 
 
 def plan_unit(unit: Service | None, wish: UnitWish) -> Work:
@@ -42,14 +47,15 @@ def plan_unit(unit: Service | None, wish: UnitWish) -> Work:
         reason, disrupts = (wish.restart, wish.disrupts) if action == "restart" else (wish.reason, "nothing")
         steps.append(Step(action, wish.name, before, after, reason, disrupts))
         args[key] = value
-    if steps and wish.daemon_reload:
+    if steps and wish.drop_in:
         args["daemon_reload"] = True
     return Work(tuple(steps), (Call("ansible.builtin.systemd_service", args),)) if steps else Work()
 
 
 def _changes(found: Service | None, wish: UnitWish) -> list[tuple[str, str, Any, str]]:
     """Rows of action, option of systemd_service, its value, and the state after."""
-    enabled = found is not None and found.enabled.startswith("enabled")
+    fixed = wish.wanted and not wish.drop_in and found is not None and found.enabled in FIXED
+    enabled = fixed or (found is not None and found.enabled.startswith("enabled"))
     active = found is not None and found.active == "active"
     masked = found is not None and found.loaded == "masked"
     rows: list[tuple[str, str, Any, str]] = []

@@ -16,10 +16,14 @@ FILE_MODE = "0644"
 
 @dataclass(frozen=True)
 class Call:
-    """One run of an Ansible module, by its full name, that carries out one or several steps."""
+    """One run of an Ansible module, by its full name, that carries out one or several steps.
+
+    ``secret``: an option of the task whose value becomes ``content``: a secret is in no plan and no result.
+    """
 
     module: str
     args: dict[str, Any]
+    secret: str = ""
 
 
 @dataclass(frozen=True)

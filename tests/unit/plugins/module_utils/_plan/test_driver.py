@@ -30,6 +30,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     Resolution,
     Service,
 )
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_parameters import OPTIONS_PATH, render_options
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages_apt import render_pin
 
@@ -93,6 +94,7 @@ OWN_FILES = {
     "/etc/apt/preferences.d/gpu-fleet-driver": render_pin(DRIVER_PATTERNS, "595.71.05-*"),
     MODULES_LOAD: "nvidia\nnvidia_uvm\nnvidia_modeset\n",
 }
+OPTIONS = render_options({"nvidia": {"NVreg_CoherentGPUMemoryMode": "driver"}})
 ARCHIVE = {"nvidia-alternative": package("nvidia-alternative")}
 TWICE = AptSource("/etc/apt/sources.list.d/cuda.list", REPOSITORY.uri.rstrip("/"), "/", "x.gpg")
 UNMET = "nvidia-driver-cuda : Depends: libcuda1 (= 595.71.05-1)"
@@ -105,7 +107,9 @@ READY = replace(
     key=KEY,
     module=LOADED,
     services={UNIT: Service(UNIT, "loaded", "active", "enabled")},
+    options=OPTIONS,
     owned=(
+        f"file:{OPTIONS_PATH}",
         *(f"file:{p}" for p in OWN_FILES),
         *(f"package:{n}" for n in (*SET, HEADERS, "dkms")),
         *(f"hold:{n}" for n in NAMES),
@@ -133,6 +137,7 @@ def test_a_bare_host_asks_apt_first_under_a_pin_of_the_branch():
 def test_a_bare_host_gets_the_whole_plan_in_order():
     decision = decide_driver(WISH, BARE, answer=FOUND)
     assert steps(decision) == [
+        f"set_parameters {OPTIONS_PATH}",
         f"add_key {REPOSITORY.key_path}",
         f"add_repository {REPOSITORY.source_path}",
         "pin /etc/apt/preferences.d/gpu-fleet-driver",
