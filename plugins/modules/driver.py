@@ -95,6 +95,61 @@ options:
     type: list
     elements: str
     default: [nvidia, nvidia_uvm, nvidia_modeset]
+  components:
+    description:
+      - What comes with the driver, each V(auto), V(true) or V(false). V(auto) follows the hardware. Where no hardware
+        tells, it keeps what is installed.
+      - C(fabric_manager), with the subnet manager on NVLink 5, for hosts with NVLink switches. C(imex) for GPUs of an
+        NVL rack, which have no fabric manager of their own. C(gds) is GPUDirect Storage, for the open kernel modules.
+        C(gdrcopy) needs a repository of your own that has its packages. C(peermem) needs an RDMA adapter and NVIDIA's
+        RDMA stack. C(gridd) is vGPU guest licensing, and needs the guest driver.
+      - Fabric manager and IMEX have the driver's version and are held with it. What cannot work is refused.
+      - V(false) installs nothing, and stops and disables the service. Packages that are there stay.
+    type: dict
+    default: {}
+  module_parameters:
+    description:
+      - Parameters by kernel module, as in the example below.
+        They are written to C(/etc/modprobe.d/gpu-fleet-driver.conf), and loaded modules with other values are reloaded.
+      - From branch 580 on C(NVreg_CoherentGPUMemoryMode=driver) is set as NVIDIA's driver container does. Null takes
+        a default away.
+    type: dict
+    default: {}
+  blacklist_nouveau:
+    description:
+      - Whether the kernel's own drivers, C(nouveau) and C(nova_core), are kept away where an installed kernel has them.
+        That is a file in C(/etc/modprobe.d), and a new initramfs for every kernel whose initramfs is older.
+    type: bool
+    default: true
+  fabric_manager_config:
+    description:
+      - Keys of C(/usr/share/nvidia/nvswitch/fabricmanager.cfg) with their values, as in the example below.
+        Other keys stay. A key that is named no longer gets its former value back.
+    type: dict
+    default: {}
+  imex_nodes:
+    description:
+      - Addresses of all hosts of the NVLink domain. Without them IMEX is installed and not started, because NVIDIA's
+        DRA driver may run it.
+    type: list
+    elements: str
+    default: []
+  gridd_config:
+    description:
+      - Keys of C(/etc/nvidia/gridd.conf) with their values, as in the example below.
+    type: dict
+    default: {}
+  gridd_token:
+    description:
+      - Text of the client configuration token of the licence server. It is written for root alone.
+    type: str
+    default: ''
+  service_timeout:
+    description:
+      - Seconds to wait until services do their work. That is a fabric that is configured, an IMEX daemon that is ready,
+        a licence, and persistence mode.
+    type: int
+    default: 180
   repository_url:
     description:
       - Address of the CUDA repositories, above the directory of the distribution. Empty means NVIDIA's.
@@ -128,6 +183,23 @@ EXAMPLES = r"""
   gpu.fleet.driver:
     branch: '580'
     repository_url: https://mirror.example.org/cuda/repos
+
+- name: Install driver and fabric manager of an HGX host, in one version, with GPUDirect Storage
+  gpu.fleet.driver:
+    components:
+      gds: true
+    fabric_manager_config:
+      FABRIC_MODE: 0
+    module_parameters:
+      nvidia:
+        NVreg_EnableStreamMemOPs: 1
+
+- name: Licence a vGPU guest
+  gpu.fleet.driver:
+    source: preinstalled
+    gridd_token: "{{ lookup('ansible.builtin.file', 'client_configuration_token.tok') }}"
+    gridd_config:
+      FeatureType: 4
 
 - name: Remove what was installed
   gpu.fleet.driver:

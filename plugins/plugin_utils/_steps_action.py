@@ -9,12 +9,11 @@ import re
 import shlex
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.df import read_df
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.sources import read_output
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.disk import FileSystem, packages_do_not_fit
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.package_failure import explain
+from ansible_collections.gpu.fleet.plugins.plugin_utils._helper_action import HelperAction
 
 # Where packages, DKMS and initramfs tools write.
 WRITTEN_TO = ("/", "/usr", "/var", "/boot", "/tmp")
@@ -22,10 +21,11 @@ NO_SPACE = re.compile(r"No space left on device|\[Errno 28\]|Disk quota exceeded
 PACKAGE_MODULES = ("ansible.builtin.apt", "ansible.builtin.dnf", "ansible.builtin.dnf5")
 
 
-class StepsAction(ActionBase):
+class StepsAction(HelperAction):
     """Runs the module of the same name once; carries out its ``plan.calls``; runs it again to prove.
 
     An unchanged host costs one run. The module itself decides, and records before the first call what it will own.
+    A Python package that the host lacks for the proof is sent, as for other modules.
     """
 
     _supports_check_mode = True
@@ -42,7 +42,7 @@ class StepsAction(ActionBase):
 
     def brought(self, task_vars: dict[str, Any]) -> dict[str, Any]:
         """The result of one run, or of two with the calls of the first in between."""
-        first = self._execute_module(task_vars=task_vars)
+        first = self._run_with_helpers(task_vars)
         calls = first.get("plan", {}).get("calls", [])
         if first.get("failed") or not calls or self._task.check_mode:
             return first
@@ -52,15 +52,20 @@ class StepsAction(ActionBase):
         self, calls: list[dict[str, Any]], first: dict[str, Any], task_vars: dict[str, Any]
     ) -> dict[str, Any]:
         for call in calls:
-            answer = self._run_builtin(call["module"], call["args"], task_vars)
+            answer = self._run_builtin(call["module"], self._arguments(call), task_vars)
             if answer.get("failed"):
                 return {"failed": True, "changed": True, "msg": self._failure(call, answer), "failed_call": answer}
-        last = self._execute_module(task_vars=task_vars)
+        last = self._run_with_helpers(task_vars)
         kept = {name: first[name] for name in ("plan", "diff") if name in first}
         left = last.get("plan", {}).get("steps", [])
         if not last.get("failed") and left:
             return {**last, **kept, "failed": True, "changed": True, "msg": self._not_proved(left[0]), "left": left}
         return {**last, **kept, "changed": True}
+
+    def _arguments(self, call: dict[str, Any]) -> dict[str, Any]:
+        """The call's arguments; a secret of the task, which no plan holds, becomes the content of a file."""
+        secret = call.get("secret")
+        return {**call["args"], "content": self._task.args[secret]} if secret else dict(call["args"])
 
     def _run_builtin(self, name: str, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """One module by its full name; by its action plugin where it has one (copy sends its content so)."""

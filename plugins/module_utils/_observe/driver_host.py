@@ -13,11 +13,12 @@ from .._catalog.distributions import DNF, distribution_of, release_of
 from .._catalog.packages import RUNFILE_PATHS
 from .._plan.driver import MODULES_LOAD, settled
 from .._plan.driver_host import DriverHost
+from .._plan.driver_parts import parameters_for
 from .._plan.driver_repository import driver_repository, our_repositories
 from .._plan.driver_set import ROLE
 from .._plan.driver_wish import DriverWish
 from .._plan.facts import DnfSource, Kernel, OsRelease, Package
-from .._plan.module_parameters import OPTIONS_PATH, wanted_parameters
+from .._plan.module_parameters import OPTIONS_PATH
 from .._plan.modules import RELOADED, UNLOADED
 from .._plan.package_managers import manager_of
 from .apt_sources import read_sources

@@ -205,6 +205,19 @@ def find_no_component_packages(name: str, source: str) -> Finding:
     )
 
 
+def find_not_installed(name: str, *, wanted: bool) -> Finding:
+    """A component that the host needs and whoever installed the driver did not."""
+    return Finding(
+        id="GPU-PKG-131",
+        severity=_refusal(wanted),
+        summary=f"component {name} is not installed, and a driver of source preinstalled is left as it is",
+        wanted=f"the unit of {name}, with the driver's version",
+        found=f"driver_source preinstalled, {OPTION}.{name} {'true' if wanted else 'auto'}; systemd has no such unit",
+        remedy=f"install it the way the driver was, or set {OPTION}.{name} to false",
+        source="github.com/NVIDIA/gpu-operator#544",
+    )
+
+
 def find_other_version(package: str, found: str, driver: str) -> Finding:
     """A fabric manager or IMEX of another version than the driver does not start."""
     return Finding(

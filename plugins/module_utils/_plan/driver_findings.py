@@ -370,7 +370,7 @@ def find_nouveau(gpus: Iterable[PciFunction]) -> tuple[Finding, ...]:
             summary=f"the kernel driver {owned[0][1]} owns the GPU at {owned[0][0]}",
             wanted="nvidia, or no driver",
             found=f"{owned[0][1]} (/sys/bus/pci/devices/{owned[0][0]}/driver)",
-            remedy="reboot the host: the driver's packages keep that module from loading (driver_allow_reboot: true)",
+            remedy="reboot the host: the driver's packages keep that module from loading (driver_reboot: if_required)",
             source="github.com/NVIDIA/ansible-role-nvidia-driver#44",
         ),
     )

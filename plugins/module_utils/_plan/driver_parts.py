@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._catalog.components import COMPONENT_PACKAGES
+from .._catalog.driver_components import component_of
 from .._catalog.packages import PERSISTENCED_UNIT
 from .component_files import plan_files, plan_no_files, plan_persistenced, plan_services
-from .component_findings import find_no_component_packages, find_other_version
+from .component_findings import find_no_component_packages, find_not_installed, find_other_version
 from .components import ComponentNames, Components, Scene, decide_components
 from .driver_host import DriverHost
 from .driver_set import DriverSet
@@ -78,13 +79,10 @@ class Parts:
 
     def before(self) -> Work:
         """What has to be there before the packages come: they build modules, make an initramfs, and load."""
-        host = self.host
-        return join_work(
-            [
-                plan_options(self.parameters, found=host.options, owned=host.owned),
-                plan_blacklist(host.boot, wanted=self.wish.parts.blacklist_nouveau, owned=host.owned),
-            ]
-        )
+        host, wish = self.host, self.wish
+        options = plan_options(self.parameters, found=host.options, owned=host.owned)
+        blacklist = wish.parts.blacklist_nouveau and wish.source != PREINSTALLED
+        return join_work([options, plan_blacklist(host.boot, wanted=blacklist, owned=host.owned)])
 
     def after(self, *, reboot: bool) -> list[Work]:
         """Files and services of components, then the persistence daemon, when the modules are there."""
@@ -128,14 +126,27 @@ def _is_other(name: str, package: Package, version: str) -> bool:
 
 def decide_parts(wish: DriverWish, host: DriverHost, flavour: str) -> Parts:
     """Everything beside the packages of the driver itself; ``wish`` with a settled source and branch."""
-    parameters = wanted_parameters(wish.parts, wish.branch)
+    parameters = parameters_for(wish, wish.branch)
     scene = Scene(wish.parts, host.pci, host.packages, host.services, host.seen, flavour, parameters)
     components = decide_components(scene)
-    parts = Parts(wish, host, components, parameters, components.findings)
     if wish.source == PREINSTALLED:
-        return parts
+        return _installed_only(Parts(wish, host, components, parameters, components.findings), scene)
+    parts = Parts(wish, host, components, parameters, components.findings)
     missing = components.packages(host.os, branch=wish.branch, source=wish.source, machine=host.kernel.machine).missing
     return replace(parts, findings=(*parts.findings, *(find_no_component_packages(n, wish.source) for n in missing)))
+
+
+def _installed_only(parts: Parts, scene: Scene) -> Parts:
+    """Of a driver that somebody else keeps: components whose unit is there; modules are told by modprobe."""
+    lacking = [n for n in parts.components.wanted if component_of(n).unit and scene.unit(n) is None]
+    stay = tuple(n for n in parts.components.wanted if n not in lacking)
+    found = tuple(find_not_installed(n, wanted=scene.wish.component(n) == "true") for n in lacking)
+    return replace(parts, components=replace(parts.components, wanted=stay), findings=(*parts.findings, *found))
+
+
+def parameters_for(wish: DriverWish, branch: int) -> dict[str, dict[str, str]]:
+    """Parameters of modules; those of a driver that somebody else keeps have no defaults of ours."""
+    return wanted_parameters(wish.parts, 0 if wish.source == PREINSTALLED else branch)
 
 
 def plan_no_parts(host: DriverHost) -> Work:

@@ -33,6 +33,7 @@ class Action(StepsAction):
         return self.answers.pop(0)
 
     def _run_builtin(self, name, args, task_vars):
+        self.args = args
         return self._execute_module(module_name=name)
 
     def _low_level_execute_command(self, command):
@@ -63,6 +64,15 @@ def test_the_plan_is_the_first_one_and_the_rest_the_last():
     result = Action([planned(STEP, calls=(APT,)), {}, last]).bring()
     assert result["plan"]["steps"] == [STEP]
     assert result["version"] == "2"
+
+
+def test_a_secret_of_the_task_is_the_content_of_the_file_and_nowhere_else():
+    copy = {"module": "ansible.builtin.copy", "args": {"dest": "/etc/x", "mode": "0400"}, "secret": "gridd_token"}
+    action = Action([planned(STEP, calls=(copy,)), {}, planned()])
+    action._task.args = {"gridd_token": "the-token"}
+    result = action.bring()
+    assert action.args == {"dest": "/etc/x", "mode": "0400", "content": "the-token"}
+    assert "the-token" not in str(result)
 
 
 def test_a_blocked_plan_fails_after_one_run():

@@ -205,7 +205,11 @@ OTHER = Answer(Resolution(dict.fromkeys((*NAMES, "libcuda1"), "570.172.08-1")), 
 
 def test_another_version_releases_installs_holds_and_reloads():
     decision = decide_driver(replace(WISH, branch=570), READY, answer=OTHER)
-    assert steps(decision)[1:] == [
+    assert steps(decision)[:2] == [
+        f"forget_parameters {OPTIONS_PATH}",
+        "pin /etc/apt/preferences.d/gpu-fleet-driver",
+    ]
+    assert steps(decision)[2:] == [
         *(f"unhold {n}" for n in NAMES),
         *(f"install {n}" for n in NAMES),
         *(f"hold {n}" for n in NAMES),
@@ -418,10 +422,11 @@ def test_removal_asks_for_the_set_and_headers_and_takes_only_what_is_ours():
     assert (ask.kind, ask.packages) == ("remove", ("libcuda1", HEADERS, *NAMES))
     gone = Answer(Resolution({}, (*SET, HEADERS, "dkms", "vim")), taken=(*SET, HEADERS))
     decision = decide_driver(ABSENT, host, answer=gone)
-    assert steps(decision)[:6] == [
+    assert steps(decision)[:7] == [
         "unload nvidia_modeset",
         "unload nvidia_uvm",
         "unload nvidia",
+        f"forget_parameters {OPTIONS_PATH}",
         *(f"unhold {n}" for n in NAMES),
     ]
     removed = {s.target for s in decision.work.steps if s.action == "remove"}

@@ -25,6 +25,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     Resolution,
     Service,
 )
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_parameters import render_options
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages_dnf import STREAM_PATH, lock, render_stream
 
@@ -47,6 +48,8 @@ WISH = DriverWish(
 )
 KERNEL = "5.14.0-687.51.1.el9_8.x86_64"
 H100 = PciFunction("0000:41:00.0", "10de", "2330", "", "0302", None)
+# Our parameters are there: test_driver_parts has the hosts without them.
+OPTIONS = render_options({"nvidia": {"NVreg_CoherentGPUMemoryMode": "driver"}})
 EL9 = DriverHost(
     os=OsRelease("rocky", "9.8", "Rocky Linux 9.8"),
     kernel=Kernel(KERNEL, "x86_64", headers=False, secure_boot=None),
@@ -59,6 +62,7 @@ EL9 = DriverHost(
     services={UNIT: Service(UNIT, "not-found", "inactive", "")},
     runfile=None,
     owned=(),
+    options=OPTIONS,
 )
 NEW_KEY = "B" * 40
 EL10 = replace(EL9, os=OsRelease("almalinux", "10.2", "AlmaLinux 10.2"))

@@ -28,6 +28,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     Resolution,
     Service,
 )
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_parameters import render_options
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
 
 UNIT = "nvidia-persistenced.service"
@@ -53,6 +54,8 @@ RELEASE = "6.8.0-149-generic"
 H100 = PciFunction("0000:41:00.0", "10de", "2330", "", "0302", None)
 V100 = replace(H100, device="1db4")
 B200 = replace(H100, device="2901")
+# Our parameters are there: test_driver_parts has the hosts without them.
+OPTIONS = render_options({"nvidia": {"NVreg_CoherentGPUMemoryMode": "driver"}})
 UBUNTU = DriverHost(
     os=OsRelease("ubuntu", "24.04", "Ubuntu 24.04.3 LTS"),
     kernel=Kernel(RELEASE, "x86_64", headers=True, secure_boot=None),
@@ -65,6 +68,7 @@ UBUNTU = DriverHost(
     services={UNIT: Service(UNIT, "not-found", "inactive", "")},
     runfile=None,
     owned=(),
+    options=OPTIONS,
 )
 MIRROR = AptSource("/etc/apt/sources.list", "http://deb.debian.org/debian", "bookworm", "", ("main",))
 DEBIAN = replace(

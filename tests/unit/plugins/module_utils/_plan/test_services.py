@@ -36,6 +36,10 @@ AGAIN = UnitWish(NAME, True, True, "GPUs wait for it", restart="its settings are
         (unit("inactive", "masked", "masked"), WISH, ["unmask", "enable", "start"]),
         (OFF, LATER, ["enable"]),
         (unit("active", "enabled-runtime"), WISH, []),
+        # Nobody can enable a unit without an [Install] section; with a drop-in of ours it has one.
+        (unit("inactive", "static"), WISH, ["start"]),
+        (unit("inactive", "static"), UnitWish(NAME, True, True, "", drop_in=True), ["enable", "start"]),
+        (unit("active", "static"), NEVER, ["stop"]),
         (ON, NEVER, ["disable", "stop"]),
         (OFF, NEVER, []),
         (None, NEVER, []),
@@ -57,7 +61,7 @@ def test_a_restart_says_why_and_what_it_does_to_jobs():
 
 
 def test_systemd_reads_drop_ins_again_before_it_starts():
-    wish = UnitWish(NAME, True, True, "", daemon_reload=True)
+    wish = UnitWish(NAME, True, True, "", drop_in=True)
     assert plan_unit(OFF, wish).calls[0].args["daemon_reload"] is True
 
 

@@ -1,0 +1,195 @@
+# Copyright: gpu.fleet contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The driver's whole plan on hosts with NVLink switches, GPUDirect and drivers of the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.component_wish import ComponentWish
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.components import ComponentHost
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver import decide_driver
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_host import DriverHost
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import DriverWish
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
+    DriverVersion,
+    Kernel,
+    LoadedModule,
+    OsRelease,
+    Package,
+    PciFunction,
+    Resolution,
+    Service,
+)
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.kernel_files import (
+    BLACKLIST_PATH,
+    UPDATE_INITRAMFS,
+    BootFiles,
+    BootImage,
+)
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_parameters import OPTIONS_PATH
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
+
+FABRIC = "nvidia-fabricmanager.service"
+WISH = DriverWish(
+    state="present",
+    branch=595,
+    version="",
+    flavour="auto",
+    package_set="compute",
+    hold=True,
+    persistenced=True,
+    kernel_headers=True,
+    load=True,
+    modules=SERVER,
+    repository_url="",
+    repository_key_url="",
+    repository_key_fingerprint="",
+)
+H100 = PciFunction("0000:41:00.0", "10de", "2330", "", "0302", None)
+SWITCH = PciFunction("0000:c4:00.0", "10de", "22a3", "", "0680", None)
+HGX = DriverHost(
+    os=OsRelease("debian", "12", "Debian GNU/Linux 12 (bookworm)"),
+    kernel=Kernel("6.1.0-57-amd64", "x86_64", headers=True, secure_boot=None),
+    pci=(H100, SWITCH),
+    packages={},
+    files={},
+    key=None,
+    sources=(),
+    module=ModuleHost({}, None, None, (), {}, {}, "6.1.0-57-amd64"),
+    services={},
+    runfile=None,
+    owned=(),
+)
+NAMES = (
+    "nvidia-driver-cuda", "nvidia-kernel-open-dkms", "nvidia-persistenced", "nvidia-fabricmanager", "libnvidia-nscq",
+)  # fmt: skip
+FOUND = Answer(Resolution(dict.fromkeys((*NAMES, "libcuda1"), "595.71.05-1")), key="KEY", versions=("595.71.05-1",))
+
+
+def steps(decision) -> list[str]:
+    return [f"{s.action} {s.target}" for s in decision.work.steps]
+
+
+def ids(decision) -> list[str]:
+    return [f.id for f in decision.work.findings]
+
+
+def wish(**parts) -> DriverWish:
+    return replace(WISH, parts=ComponentWish(**parts))
+
+
+def test_driver_and_fabric_manager_are_one_version_in_one_transaction_and_held_together():
+    assert set(NAMES) <= set(decide_driver(WISH, HGX).ask.packages)
+    decision = decide_driver(WISH, HGX, answer=FOUND)
+    done = steps(decision)
+    (apt,) = [c for c in decision.work.calls if c.module == "ansible.builtin.apt"]
+    assert apt.args["name"] == [f"{n}=595.71.05-1" for n in NAMES]
+    assert "hold nvidia-fabricmanager" in done
+    assert done.index("load nvidia") < done.index(f"start {FABRIC}") < done.index("start nvidia-persistenced.service")
+
+
+def test_nvlink5_brings_the_subnet_manager_in_its_own_version():
+    host = replace(HGX, pci=(replace(H100, device="2901"),), seen=ComponentHost(bridges=("mlx5_8",)))
+    names = (*NAMES, "libnvsdm")
+    answer = Answer(
+        Resolution({**dict.fromkeys(names, "595.71.05-1"), "nvlsm": "2025.10.14-1"}),
+        key="KEY",
+        versions=("595.71.05-1",),
+    )
+    decision = decide_driver(WISH, host, answer=answer)
+    (apt,) = [c for c in decision.work.calls if c.module == "ansible.builtin.apt"]
+    assert set(apt.args["name"]) == {*(f"{n}=595.71.05-1" for n in names), "nvlsm"}
+    done = steps(decision)
+    assert done.index("load ib_umad") < done.index(f"start {FABRIC}")
+
+
+def test_the_name_with_the_old_branch_makes_way():
+    packages = {
+        "nvidia-fabricmanager-570": Package("nvidia-fabricmanager-570", "570.172.08-1", "amd64", "installed", False)
+    }
+    ask = decide_driver(WISH, replace(HGX, packages=packages)).ask
+    assert ask.without == ("nvidia-fabricmanager-570",)
+    devel = {
+        "nvidia-fabricmanager-dev": Package("nvidia-fabricmanager-dev", "595.71.05-1", "amd64", "installed", False)
+    }
+    assert decide_driver(WISH, replace(HGX, packages=devel)).ask.without == ()
+
+
+def test_a_refused_component_blocks_before_apt_is_asked():
+    decision = decide_driver(wish(components={"fabric_manager": "true"}), replace(HGX, pci=(H100,)))
+    assert (decision.ask, ids(decision), steps(decision)) == (None, ["GPU-FAB-033"], [])
+
+
+def test_a_component_that_nobody_has_packages_of_blocks():
+    decision = decide_driver(replace(WISH, source="distro", branch=535, package_set="full"), HGX)
+    assert "GPU-PKG-130" in ids(decision)
+
+
+def test_parameters_and_blacklist_come_before_the_packages():
+    boot = BootFiles(("nouveau",), (BootImage("6.1", "/boot/initrd.img-6.1", 1.0),), UPDATE_INITRAMFS)
+    done = steps(decide_driver(WISH, replace(HGX, boot=boot), answer=FOUND))
+    assert done[:3] == [
+        f"set_parameters {OPTIONS_PATH}",
+        f"blacklist {BLACKLIST_PATH}",
+        "rebuild_initramfs /boot/initrd.img-6.1",
+    ]
+    without = steps(decide_driver(wish(blacklist_nouveau=False), replace(HGX, boot=boot), answer=FOUND))
+    assert not [s for s in without if "nouveau" in s or "initramfs" in s]
+
+
+def test_component_modules_are_loaded_now_and_at_boot():
+    decision = decide_driver(wish(components={"gds": "true", "gdrcopy": "true"}), HGX, answer=FOUND)
+    assert [s for s in steps(decision) if s.startswith("load ")][-2:] == ["load nvidia_fs", "load gdrdrv"]
+    boot = next(c for c in decision.work.calls if c.args.get("dest") == "/etc/modules-load.d/gpu-fleet.conf")
+    assert boot.args["content"].split() == [*SERVER, "nvidia_fs", "gdrdrv"]
+
+
+KEPT = replace(WISH, source="preinstalled")
+LOADED = ModuleHost(
+    {n: LoadedModule(n, 0, ()) for n in SERVER}, DriverVersion("595.71.05", "open"), DriverVersion("595.71.05", "open"),
+    (), {}, {}, "6.1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("word", "severity"), [("auto", "warning"), ("true", "error")])
+def test_a_driver_of_others_without_its_fabric_manager(word, severity):
+    host = replace(HGX, module=LOADED)
+    decision = decide_driver(replace(KEPT, parts=ComponentWish(components={"fabric_manager": word})), host)
+    assert ("GPU-PKG-131", severity) in [(f.id, f.severity) for f in decision.work.findings]
+    assert not [s for s in steps(decision) if FABRIC in s]
+
+
+def test_a_driver_of_others_gets_its_services_and_no_defaults():
+    services = {FABRIC: Service(FABRIC, "loaded", "inactive", "disabled")}
+    boot = BootFiles(("nouveau",), (), "")
+    decision = decide_driver(KEPT, replace(HGX, module=LOADED, services=services, boot=boot))
+    assert f"start {FABRIC}" in steps(decision)
+    assert not [s for s in steps(decision) if "modprobe.d" in s]
+
+
+def test_a_component_of_another_version_is_told():
+    imex = Package("nvidia-imex", "580.65.06-1", "amd64", "installed", False)
+    decision = decide_driver(WISH, replace(HGX, packages={"nvidia-imex": imex}), answer=FOUND)
+    assert "GPU-FAB-032" in ids(decision)
+    same = Package("nvidia-imex", "595.71.05-1", "amd64", "installed", False)
+    assert "GPU-FAB-032" not in ids(decide_driver(WISH, replace(HGX, packages={"nvidia-imex": same}), answer=FOUND))
+
+
+def test_no_service_is_started_where_only_a_reboot_brings_the_driver():
+    host = replace(HGX, pci=(replace(H100, driver="nouveau"), SWITCH))
+    decision = decide_driver(WISH, host, answer=FOUND)
+    assert decision.reboot_required
+    assert f"enable {FABRIC}" in steps(decision)
+    assert f"start {FABRIC}" not in steps(decision)
+
+
+def test_removal_takes_files_of_ours():
+    owned = (f"file:{OPTIONS_PATH}", f"file:{BLACKLIST_PATH}")
+    host = replace(HGX, owned=owned, options="x", boot=BootFiles(("nouveau",), (), "", "blacklist nouveau\n", 1.0))
+    decision = decide_driver(replace(WISH, state="absent"), host)
+    assert steps(decision) == [f"forget_parameters {OPTIONS_PATH}", f"forget_blacklist {BLACKLIST_PATH}"]
