@@ -95,8 +95,8 @@ from ..module_utils._catalog.toolkit_config import DEFAULT_PATH
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.helpers import find_helper
 from ..module_utils._observe.toolkit import read_toolkit_config
-from ..module_utils._plan.engine import EnginePlan
-from ..module_utils._plan.model import Step
+from ..module_utils._plan.engine import ABSENT, FORGET, EnginePlan, plan_forget
+from ..module_utils._plan.model import Plan, Step, join_plans
 from ..module_utils._plan.toolkit_config import ConfigState, current, plan_toolkit_config
 
 ARGUMENTS: dict[str, Any] = {
@@ -119,15 +119,20 @@ def configure(module: AnsibleModule, host: HostRoot) -> dict[str, Any]:
     def plan(state: ConfigState) -> EnginePlan:
         return plan_toolkit_config(path, wanted, settings, state)
 
+    def decide(state: ConfigState) -> Plan:
+        made = plan(state).plan
+        return join_plans([made, plan_forget(path, state.owned)]) if wanted == ABSENT and not made.blocked else made
+
     def act(step: Step, state: ConfigState) -> None:
-        files.apply(plan(state).file(step.target), last=True)
-        if wanted == "absent":
+        if step.action == FORGET:
             files.forget()
+        else:
+            files.apply(plan(state).file(step.target), last=True)
 
     return bring_about(
         module,
         observe=lambda: read_toolkit_config(host, path, toml=toml, owned=read_owned(ownership)),
-        decide=lambda state: plan(state).plan,
+        decide=decide,
         act=act,
         returns=lambda state: {"settings": current(settings, state.document)},
     )

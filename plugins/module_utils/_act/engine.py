@@ -63,6 +63,7 @@ class EngineFiles:
             self._write(change)
             if last:
                 self._check()
+            self._settle(change)
         except BaseException:
             self._restore()
             raise
@@ -96,7 +97,7 @@ class EngineFiles:
                 write_atomically(self._host.where(path), old[0], mode=old[1])
 
     def _record(self, change: FileChange) -> None:
-        """Remembers every value before it is set, and forgets what is set back to what it was."""
+        """Remembers every value before it is set."""
         if change.path != self._shared:
             return
         if change.before is None:
@@ -104,10 +105,18 @@ class EngineFiles:
         for key, old, new in differences(change.before or {}, change.after or {}):
             name = owned_name(change.path, key)
             row = self._ownership.objects.get(name)
+            if (row is None or row["before"] != new) and (new is not None or row is None):
+                self._ownership.record(name, before=old, ours=new)
+
+    def _settle(self, change: FileChange) -> None:
+        """Forgets what was set back to what it was: not before that is done, or a run that dies could not go on."""
+        if change.path != self._shared:
+            return
+        for key, _old, new in differences(change.before or {}, change.after or {}):
+            name = owned_name(change.path, key)
+            row = self._ownership.objects.get(name)
             if row is not None and row["before"] == new:
                 self._ownership.forget(name)
-            elif new is not None or row is None:
-                self._ownership.record(name, before=old, ours=new)
 
 
 def owned_name(path: str, key: Iterable[str]) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 from .._observe.command import Run
 from .._observe.engines import EngineReader
 from .._observe.files import HostRoot
-from .._plan.engine import ABSENT, EnginePlan, EngineState, EngineWish
-from .._plan.model import Plan, Step
+from .._plan.engine import ABSENT, FORGET, EnginePlan, EngineState, EngineWish, plan_forget
+from .._plan.model import Plan, Step, join_plans
 from .._plan.runtime import PLANNERS, effective_of, missing_handlers, missing_programs
 from .engine import EngineFiles, Refused, read_owned
 from .ownership import STATE_DIRECTORY, Ownership
@@ -51,15 +51,18 @@ class Engine:
         ``programs_may_come``: check mode, in which an earlier step of the same run may bring them.
         """
         found = () if programs_may_come else missing_programs(self._wish, self._host.is_executable)
-        return self.plan(state).plan.with_findings(found)
+        plan = self.plan(state).plan.with_findings(found)
+        if self._wish.state != ABSENT or plan.blocked:
+            return plan
+        return join_plans([plan, plan_forget(self._wish.config_path, state.owned)])
 
     def act(self, step: Step, state: EngineState) -> None:
         """Carries out one step. Raises Refused, EditError, OSError; then nothing is changed."""
-        plan = self.plan(state)
-        last = step == plan.plan.steps[-1]
-        self._files.apply(plan.file(step.target), last=last)
-        if last and self._wish.state == ABSENT:
+        if step.action == FORGET:
             self._files.forget()
+            return
+        plan = self.plan(state)
+        self._files.apply(plan.file(step.target), last=step == plan.plan.steps[-1])
 
     def returns(self, state: EngineState) -> dict[str, Any]:
         """The module's own keys."""

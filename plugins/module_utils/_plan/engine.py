@@ -19,6 +19,7 @@ RUNTIMES = ("containerd", "crio", "docker", "podman")
 PRESENT, ABSENT = "present", "absent"
 
 EDIT, WRITE, REMOVE, RESTART = "edit_file", "write_file", "remove_file", "restart"
+FORGET = "forget_settings"
 
 # runtime -> (configuration file, drop-in file; empty where the engine reads none)
 PATHS = {
@@ -234,6 +235,14 @@ def merged(low: Document, high: Document) -> Document:
     """Two configuration files laid over each other, key by key; the second wins."""
     tables = {n: merged(low[n], v) for n, v in high.items() if isinstance(v, dict) and isinstance(low.get(n), dict)}
     return {**low, **high, **tables}
+
+
+def plan_forget(path: str, owned: Iterable[Owned]) -> Plan:
+    """The last step of a removal: a step of its own, so that a run that died before it is ended by the next one."""
+    if not any(row.path == path for row in owned):
+        return Plan()
+    reason = "state is absent, so nothing in the file is ours any more"
+    return Plan((Step(FORGET, path, "settings of ours are remembered", None, reason),))
 
 
 def is_created(path: str, owned: Iterable[Owned]) -> bool:
