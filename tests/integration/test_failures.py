@@ -118,10 +118,12 @@ def test_unreachable_host_is_called_so(together: Watched) -> None:
 
 @pytest.mark.parametrize("variable", list(WRONG))
 def test_wrong_variable_is_named_with_its_value_and_what_is_allowed(together: Watched, variable: str) -> None:
-    (reason,) = errors(together, NO_SENSE)
+    reasons = errors(together, NO_SENSE)
     value, right = WRONG[variable]
-    found = [sentence for sentence in reason.split("; ") if variable in sentence]
-    assert len(found) == 1, reason
+    found = [sentence for reason in reasons for sentence in reason.split("; ") if variable in sentence]
+    assert len(found) == 1, reasons
+    (role,) = {row["role"] for row in states(together, NO_SENSE) if found[0] in row["reason"]}
+    assert variable.startswith(f"{role}_")
     assert value in found[0]
     assert right in found[0]
 

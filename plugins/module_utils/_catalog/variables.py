@@ -8,18 +8,20 @@ A role's own variables are in its meta/argument_specs.yml. A new shared variable
 
 from __future__ import annotations
 
-# Set by users.
-SHARED = (
-    "gpu_fleet_allow_reboot",
-    "gpu_fleet_cluster",
-    "gpu_fleet_driver_root",
-    "gpu_fleet_mig_strategy",
-    "gpu_fleet_namespace",
-    "gpu_fleet_node_name",
-    "gpu_fleet_proxy",
-    "gpu_fleet_registry",
-    "gpu_fleet_report_path",
-)
+from typing import Any
+
+# Set by users: name -> type and choices, as in an argument spec. An empty text stands for: not set.
+SHARED: dict[str, dict[str, Any]] = {
+    "gpu_fleet_allow_reboot": {"type": "bool"},
+    "gpu_fleet_cluster": {"type": "str", "choices": ["auto", "true", "false", "yes", "no"]},
+    "gpu_fleet_driver_root": {"type": "path"},
+    "gpu_fleet_mig_strategy": {"type": "str", "choices": ["none", "single", "mixed"]},
+    "gpu_fleet_namespace": {"type": "str"},
+    "gpu_fleet_node_name": {"type": "str"},
+    "gpu_fleet_proxy": {"type": "str"},
+    "gpu_fleet_registry": {"type": "str"},
+    "gpu_fleet_report_path": {"type": "path"},
+}
 
 # Set by the playbooks.
 KEPT = (

@@ -60,11 +60,16 @@ BAD = {"site": (ERROR, NOT_READY), "plan": (ERROR,), "status": ()}
 def with_operands(
     hosts: Sequence[str], results: Mapping[str, Results], operands: Mapping[str, Results]
 ) -> dict[str, Results]:
-    """The results of every host with those of the operands, which come as role -> host -> result."""
-    return {
-        host: {**(results.get(host) or {}), **{role: rows[host] for role, rows in operands.items() if host in rows}}
-        for host in hosts
-    }
+    """The results of every host with those of the operands, which come as role -> host -> result.
+
+    Where a host has one of its own for an operand, it has a wrong variable, and the operand was not asked about it.
+    """
+    joined: dict[str, Results] = {}
+    for host in hosts:
+        own = results.get(host) or {}
+        added = {role: rows[host] for role, rows in operands.items() if host in rows and role not in own}
+        joined[host] = {**own, **added}
+    return joined
 
 
 def bad_hosts(report: Mapping[str, Any]) -> dict[str, str]:

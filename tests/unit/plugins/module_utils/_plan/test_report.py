@@ -241,3 +241,10 @@ def test_results_of_operands_join_those_of_their_hosts():
     assert list(joined["gpu-a"]) == ["prereq", "driver", "gfd"]
     assert joined["gone"] == {}
     assert "gfd" not in RESULTS["gpu-a"]
+
+
+def test_a_wrong_variable_of_an_operand_is_not_hidden_by_the_operands_result():
+    own = {"gpu-a": {"gfd": result("error", "gfd_timeout is soon")}}
+    joined = with_operands(["gpu-a"], own, {"gfd": {"gpu-a": result("not_ready", "waits for the host's own states")}})
+    found = make_report(["gpu-a"], joined, cluster={}, cluster_reason="", verb="plan")
+    assert bad_hosts(found) == {"gpu-a": "gfd_timeout is soon"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog import variables as catalog
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.variables import unread_variables
@@ -49,3 +50,9 @@ def test_readme_has_every_shared_variable():
     text = (ROOT / "README.md").read_text()
     rows = {line.split("`")[1] for line in text.splitlines() if line.startswith("| `gpu_fleet_")}
     assert rows == set(catalog.SHARED)
+
+
+def test_the_playbooks_check_every_shared_variable():
+    tasks = yaml.safe_load((ROOT / "playbooks/tasks/look.yml").read_text())
+    (checked,) = [task["vars"]["__look_shared"] for task in tasks if "__look_shared" in task.get("vars", {})]
+    assert checked == list(catalog.SHARED)
