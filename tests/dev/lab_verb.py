@@ -68,7 +68,7 @@ def up(options: argparse.Namespace) -> int:
         raise
     progress.say(f"lab {lab.id} is up")
     print()
-    _table(lab)
+    _columns(_rows(lab))
     kubectl = "" if options.no_cluster else ", kubectl get nodes"
     print(NEXT.format(name=specs[0].name, kubectl=kubectl))
     return 0
@@ -119,9 +119,7 @@ def status(options: argparse.Namespace) -> int:
     """The lab that was asked for, or all of this machine, those of this checkout first."""
     found = _named(options.lab) if options.lab else sorted(map(Lab, labs.running()), key=lambda lab: not _is_own(lab))
     for lab in found:
-        of = "" if _is_own(lab) else f" of {lab.checkout or 'another checkout'}"
-        print(f"lab {lab.id}{of}, {_life(lab)}, files in {lab.folder}")
-        _table(lab)
+        print("\n".join(_shown(lab)))
     if not found:
         print("no lab runs: `./dev lab up` starts one")
     return 0
@@ -222,26 +220,48 @@ def _is_own(lab: Lab) -> bool:
     return lab.checkout == str(machine.CHECKOUT)
 
 
+def _shown(lab: Lab) -> list[str]:
+    """What `lab status` says of a lab. One that ends while it is looked at may lack anything."""
+    try:
+        of = "" if _is_own(lab) else f" of {lab.checkout or 'another checkout'}"
+        return [f"lab {lab.id}{of}, {_life(lab)}, files in {lab.folder}", *_aligned(_rows(lab))]
+    except (OSError, ValueError, LookupError, StopIteration, machine.Unfit):
+        if labs.owner(lab.folder) is not None:
+            raise
+        return [f"lab {lab.id} is being removed"]
+
+
 def _life(lab: Lab) -> str:
-    return "stays until `./dev lab down`" if lab.stays else f"ends with process {labs.owner(lab.folder).pid}"
+    if lab.stays:
+        return "stays until `./dev lab down`"
+    owner = labs.owner(lab.folder)
+    if owner is None:
+        raise machine.Unfit(f"Lab {lab.id} is being removed")
+    return f"ends with process {owner.pid}"
 
 
-def _table(lab: Lab) -> None:
+def _rows(lab: Lab) -> list[tuple[str, ...]]:
+    """A line a host: name, address, state, what it is."""
     from lab.faults import fault
 
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for host in lab.hosts:
         faults = ", ".join(" ".join([name, *words]) for name, words in fault.present(host).items())
         kept = ", ".join(name for name in host.disk.snapshots if name != FRESH)
         more = [f"BROKEN: {faults}" if faults else "", f"snapshots: {kept}" if kept else ""]
         rows.append((host.name, host.address, host.state(), "; ".join([_described(host), *filter(None, more)])))
-    _columns(rows or [("no host",)])
+    return rows or [("no host",)]
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> None:
+    print("\n".join(_aligned(rows)))
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        print("  " + "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
+    return [
+        "  " + "  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 def _names(hosts: Sequence[Host]) -> str:

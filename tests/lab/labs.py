@@ -43,8 +43,17 @@ def record(folder: Path, owner: Identity) -> None:
     temporary.rename(folder / RECORD)
 
 
-def owner(folder: Path) -> Identity:
-    return Identity(**json.loads((folder / RECORD).read_text()))
+def owner(folder: Path) -> Identity | None:
+    """With whom the lab lives and dies; None for one that is being removed, or was left half removed."""
+    try:
+        return Identity(**json.loads((folder / RECORD).read_text()))
+    except FileNotFoundError:
+        return None
+
+
+def _lives(folder: Path) -> bool:
+    who = owner(folder)
+    return who is not None and alive(who)
 
 
 def sweep() -> list[str]:
@@ -55,7 +64,7 @@ def sweep() -> list[str]:
 
 def running() -> list[Path]:
     """Folders of the labs whose owner lives."""
-    return [folder for folder in _folders() if (folder / RECORD).exists() and alive(owner(folder))]
+    return [folder for folder in _folders() if _lives(folder)]
 
 
 def remove(folder: Path) -> None:
@@ -66,13 +75,15 @@ def remove(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
+    # The record goes first: whoever looks meanwhile sees that the lab is being removed.
+    (folder / RECORD).unlink(missing_ok=True)
     cgroups.kill_and_remove(folder.name)
     if folder.exists():
         shutil.rmtree(folder)
 
 
 def _sweep() -> list[str]:
-    dead = [folder for folder in _folders() if not (folder / RECORD).exists() or not alive(owner(folder))]
+    dead = [folder for folder in _folders() if not _lives(folder)]
     for folder in dead:
         _remove(folder)
     return [folder.name for folder in dead]

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
-from dev import machine
+from dev import lab_verb, machine
 from lab import cgroups, fleet, labs, processes
 
 HYBRID = """\
@@ -57,6 +59,56 @@ def test_only_labs_of_dead_owners_are_swept(tmp_path, monkeypatch):
         labs.record(labs.root() / name, processes.Identity(me.pid, start, me.boot, me.namespace))
     assert labs.sweep() == ["bbbb"]
     assert [folder.name for folder in labs.running()] == ["aaaa"]
+
+
+def live_lab(name):
+    folder = labs.root() / name
+    folder.mkdir()
+    labs.record(folder, processes.identity())
+    return folder
+
+
+def told(capsys):
+    assert lab_verb.status(SimpleNamespace(lab=None)) == 0
+    return capsys.readouterr().out
+
+
+# what is done to a lab while `lab status` looks at it -> the lab as it is told, None for an error
+MEANWHILE = {
+    "nothing": (lambda folder: None, "lab aaaa of another checkout, ends with process"),
+    "its record goes": (lambda folder: (folder / labs.RECORD).unlink(), "lab aaaa is being removed\n"),
+    "it goes as a whole": (shutil.rmtree, "lab aaaa is being removed\n"),
+    "a host's file is cut": (
+        lambda folder: [(folder / labs.RECORD).unlink(), (folder / "hosts/h/host.json").write_text("{")],
+        "lab aaaa is being removed\n",
+    ),
+    "it lives, and is broken": (lambda folder: (folder / "hosts/h/host.json").write_text("{"), None),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), MEANWHILE.values(), ids=MEANWHILE)
+def test_status_tells_of_a_lab_that_ends_meanwhile(tmp_path, monkeypatch, capsys, change, said):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = live_lab("aaaa")
+    (folder / "hosts/h").mkdir(parents=True)
+    running = labs.running()
+    monkeypatch.setattr(labs, "running", lambda: running)
+    change(folder)
+    if said is None:
+        with pytest.raises(ValueError, match="Expecting"):
+            told(capsys)
+    else:
+        assert told(capsys).startswith(said)
+
+
+def test_a_lab_that_is_being_removed_has_no_record_while_its_processes_end(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = live_lab("aaaa")
+    seen = []
+    monkeypatch.setattr(cgroups, "kill_and_remove", lambda name: seen.append((name, labs.running(), folder.exists())))
+    labs.remove(folder)
+    assert seen == [("aaaa", [], True)]
+    assert not folder.exists()
 
 
 def test_a_host_is_asked_for_by_name_suite_and_profile():
