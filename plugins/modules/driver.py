@@ -15,6 +15,9 @@ description:
     and brings them about. The steps themselves are done by C(ansible.builtin.copy), C(ansible.builtin.apt) with
     C(ansible.builtin.dpkg_selections) or C(ansible.builtin.dnf), C(ansible.builtin.systemd_service) and
     M(gpu.fleet.driver_modules). Then it looks again to prove them.
+  - Where nothing is left to do, the driver itself is proved. NVML opens and lists every GPU that PCI has, library and
+    module have the wanted version and flavour, the fabric is configured, IMEX is ready, the licence is there,
+    persistence mode is on, and every kernel that can be booted has a module. What is not so is a finding.
   - Debian 12 and 13, Ubuntu 22.04, 24.04 and 26.04, Enterprise Linux 9 and 10 (Rocky, AlmaLinux, RHEL) and
     Amazon Linux 2023, on x86_64 and arm64 servers.
   - A host without NVIDIA GPU is left alone.
@@ -169,6 +172,8 @@ extends_documentation_fragment:
   - gpu.fleet._attributes
   - gpu.fleet._host_root
   - gpu.fleet._plan
+requirements:
+  - nvidia-ml-py on the host or on the controller, which sends its own copy where the host has none
 seealso:
   - module: gpu.fleet.driver_modules
 author:
@@ -275,10 +280,13 @@ from ..module_utils._observe.ask_apt import ask_apt
 from ..module_utils._observe.ask_dnf import ask_dnf
 from ..module_utils._observe.disk import DiskError
 from ..module_utils._observe.driver_host import read_driver_host, with_holders
+from ..module_utils._observe.driver_proof import read_driver_proof, settled_proof
 from ..module_utils._observe.files import HostRoot
+from ..module_utils._observe.nvml import HelperMissing
 from ..module_utils._observe.repository_key import KeyRefused
 from ..module_utils._observe.rpm import NoRpm
-from ..module_utils._plan.driver import DriverDecision, decide_driver
+from ..module_utils._plan.driver import DriverDecision, decide_driver, what_to_prove
+from ..module_utils._plan.driver_proof import is_pending, judge_proof
 from ..module_utils._plan.driver_set import ROLE
 from ..module_utils._plan.driver_wish import DriverWish, WrongOption, driver_wish
 from ..module_utils._plan.modules import SERVER
@@ -317,7 +325,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> DriverDecision:
-    """Observes and decides; asks the package manager in between where packages lack."""
+    """Observes and decides; asks the package manager in between where packages lack, proves where nothing does."""
     host, run = HostRoot(module.params["host_root"]), runner(module)
     before = {name: row.get("before") for name, row in record.objects.items()}
     found = read_driver_host(host, run, wish, owned=tuple(record.objects), before=before)
@@ -327,7 +335,15 @@ def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> Driver
             break
         answer = ASKS[decision.ask.manager](host, run, decision.ask, fetch=fetch)
         decision = decide_driver(wish, with_holders(host, run, found), answer=answer)
-    return decision
+    wanted = what_to_prove(wish, found, decision) if host.root == "/" else None
+    if wanted is None:
+        return decision
+    proof = settled_proof(
+        lambda: read_driver_proof(host, run, wanted),
+        lambda seen: is_pending(seen, wanted),
+        timeout=wish.parts.service_timeout,
+    )
+    return decision.with_findings(judge_proof(proof, wanted))
 
 
 def result_of(decision: DriverDecision) -> dict[str, Any]:
@@ -347,6 +363,8 @@ def main() -> None:
         wish = driver_wish(module.params)
         record = record_below(module.params["host_root"], ROLE, check_mode=module.check_mode)
         decision = decide(wish, module, record)
+    except HelperMissing as error:
+        module.fail_json(msg=str(error), missing_helpers=["pynvml"])
     except (WrongOption, KeyRefused, NoRpm, OwnershipError, RootRefused, DiskError) as error:
         module.fail_json(msg=str(error))
     result = result_of(decision)

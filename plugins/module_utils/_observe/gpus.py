@@ -73,7 +73,7 @@ def _facts(reader: NvmlReader, index: int, pci: Any) -> dict[str, Any]:
         "mig": _mig(nvml, handle),
         "health": read_health(nvml, handle),
         "processes": _processes(reader),
-        "fabric": _fabric(reader),
+        "fabric": read_fabric(reader),
         "error": None,
         "unknown": reader.unknown,
     }
@@ -143,7 +143,7 @@ def _instance(number: int) -> int | None:
     return None if number == NO_INSTANCE else number
 
 
-def _fabric(reader: NvmlReader) -> dict[str, Any] | None:
+def read_fabric(reader: NvmlReader) -> dict[str, Any] | None:
     """NVLink fabric of NVSwitch systems; None where the GPU or the library has none."""
     structure = getattr(reader.nvml.api, "c_nvmlGpuFabricInfo_v2_t", None)
     if structure is None:

@@ -11,10 +11,12 @@ from typing import Any
 
 from .._catalog import branches
 from .._catalog import packages as names
+from .._catalog.components import GRIDD
 from . import driver_findings as findings
 from .ask import Answer, Ask
 from .driver_host import DriverHost
 from .driver_parts import Parts, decide_parts, plan_no_parts
+from .driver_proof import Wanted
 from .driver_repository import driver_repository, find_repository, our_repositories
 from .driver_set import (
     ROLE,
@@ -61,6 +63,11 @@ class DriverDecision:
     flavour: str | None = None
     reboot_required: bool = False
     ignored: str = ""
+    parts: Parts | None = None
+
+    def with_findings(self, found: tuple[Finding, ...]) -> DriverDecision:
+        """The same with what a proof says against the driver."""
+        return replace(self, work=join_work([self.work, Work(findings=found)]))
 
 
 def decide_driver(wish: DriverWish, host: DriverHost, *, answer: Answer | None = None) -> DriverDecision:
@@ -114,6 +121,24 @@ def _refusals(wish: DriverWish, host: DriverHost, flavour: Flavour, sets: Sequen
     return found + find_repository(driver_repository(wish, host), host)
 
 
+def what_to_prove(wish: DriverWish, host: DriverHost, decision: DriverDecision) -> Wanted | None:
+    """What has to be true now; None where something is still to be done, or no driver is wanted to run."""
+    loaded, parts = host.module.loaded, decision.parts
+    done = not (decision.work.steps or decision.reboot_required or decision.work.plan.blocked)
+    if not done or loaded is None or parts is None or not wish.load:
+        return None
+    return Wanted(
+        version=decision.version or "",
+        flavour=decision.flavour or "",
+        loaded=loaded,
+        components=parts.components.wanted,
+        imex_nodes=bool(wish.parts.imex_nodes),
+        persistenced=wish.persistenced,
+        licence=bool(wish.parts.gridd_token) or wish.parts.component(GRIDD) == "true",
+        parameters=tuple(parts.parameters.get("nvidia", ())),
+    )
+
+
 class _Kept:
     """The decision for a driver that somebody else keeps, and the part that is the same for one of ours."""
 
@@ -131,7 +156,7 @@ class _Kept:
             return DriverDecision(Work(findings=found), version=version, flavour=flavour)
         modules, reboot = self._modules(version or "")
         work = join_work([Work(findings=found), self.parts.before(), modules, *self.parts.after(reboot=reboot)])
-        return DriverDecision(work, version=version, flavour=flavour, reboot_required=reboot)
+        return DriverDecision(work, None, version, flavour, reboot, parts=self.parts)
 
     def _modules(self, version: str) -> tuple[Work, bool]:
         """Boot list, then loading; and whether only a reboot can bring the driver."""
@@ -217,7 +242,7 @@ class _Present(_Kept):
         modules, reboot = self._modules(version)
         first = [Work(findings=found), self.parts.before(), self._packages(resolution, version), modules]
         work = join_work([*first, *self.parts.after(reboot=reboot)])
-        return DriverDecision(work, version=version, flavour=self.flavour, reboot_required=reboot)
+        return DriverDecision(work, None, version, self.flavour, reboot, parts=self.parts)
 
     def _ask(self) -> Ask:
         chosen, every = self.chosen, (*self.set.names, *self.set.others)

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.component_wish import ComponentWish
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.components import ComponentHost
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver import decide_driver
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver import decide_driver, what_to_prove
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_host import DriverHost
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import DriverWish
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
@@ -31,10 +31,10 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.kernel_files impor
     BootFiles,
     BootImage,
 )
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_parameters import OPTIONS_PATH
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_parameters import OPTIONS_PATH, render_options
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
 
-FABRIC = "nvidia-fabricmanager.service"
+FABRIC, PERSISTENCED = "nvidia-fabricmanager.service", "nvidia-persistenced.service"
 WISH = DriverWish(
     state="present",
     branch=595,
@@ -193,3 +193,34 @@ def test_removal_takes_files_of_ours():
     host = replace(HGX, owned=owned, options="x", boot=BootFiles(("nouveau",), (), "", "blacklist nouveau\n", 1.0))
     decision = decide_driver(replace(WISH, state="absent"), host)
     assert steps(decision) == [f"forget_parameters {OPTIONS_PATH}", f"forget_blacklist {BLACKLIST_PATH}"]
+
+
+READY = replace(
+    HGX,
+    pci=(H100,),
+    module=LOADED,
+    options=render_options({"nvidia": {"NVreg_CoherentGPUMemoryMode": "driver"}}),
+    files={"/etc/modules-load.d/gpu-fleet.conf": "".join(f"{n}\n" for n in SERVER)},
+    services={PERSISTENCED: Service(PERSISTENCED, "loaded", "active", "enabled")},
+)
+
+
+def test_a_driver_is_proved_where_nothing_is_left_to_do():
+    wanted = what_to_prove(KEPT, READY, decide_driver(KEPT, READY))
+    assert (wanted.version, wanted.flavour, wanted.loaded.version) == ("595.71.05", "open", "595.71.05")
+    assert (wanted.components, wanted.imex, wanted.persistenced, wanted.licence) == ((), False, True, False)
+
+
+@pytest.mark.parametrize(
+    ("wish", "host"),
+    [
+        (KEPT, replace(READY, files={})),
+        (KEPT, replace(READY, module=ModuleHost({}, None, None, (), {}, {}, ""))),
+        (replace(KEPT, load=False), READY),
+        (replace(KEPT, state="absent"), READY),
+        (KEPT, replace(READY, pci=())),
+        (replace(KEPT, parts=ComponentWish(components={"imex": "true"})), READY),
+    ],
+)
+def test_nothing_is_proved_before(wish, host):
+    assert what_to_prove(wish, host, decide_driver(wish, host)) is None
