@@ -55,7 +55,7 @@ def test_word_of_the_imex_daemon(text, state):
 def test_licence_by_the_last_word_of_the_journal():
     lines = [
         "Dec 01 09:00:01 vm nvidia-gridd[7]: Started (7)",
-        "Dec 01 09:00:02 vm nvidia-gridd[7]: License acquired successfully. (Info: 10.0.0.5, NVIDIA Virtual Applications)",
+        "Dec 01 09:00:02 vm nvidia-gridd[7]: License acquired successfully. (Info: 10.0.0.5, NVIDIA vApps)",
     ]
     assert read_licence(says("\n".join(lines)))[0] == "acquired"
     assert read_licence(says("")) == (None, None)
