@@ -335,7 +335,7 @@ def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> Driver
             break
         answer = ASKS[decision.ask.manager](host, run, decision.ask, fetch=fetch)
         decision = decide_driver(wish, with_holders(host, run, found), answer=answer)
-    wanted = what_to_prove(wish, found, decision) if host.root == "/" else None
+    wanted = what_to_prove(wish, found, decision)
     if wanted is None:
         return decision
     proof = settled_proof(
