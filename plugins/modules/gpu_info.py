@@ -274,10 +274,12 @@ pci:
   returned: with subset pci
   contains:
     nvswitches:
-      description: NVSwitches up to the third generation; later ones are no PCI devices of the host.
+      description:
+        - NVSwitches up to the third C(generation), which is null for one that this release does not know; later ones
+          are no PCI devices of the host.
       type: list
       elements: dict
-      sample: [{pci_address: "0000:05:00.0", pci_id: "10de:22a3", driver: nvidia-nvswitch}]
+      sample: [{pci_address: "0000:05:00.0", pci_id: "10de:22a3", generation: 3, driver: nvidia-nvswitch}]
     nics:
       description: Ethernet and InfiniBand adapters without virtual functions, their interfaces and RDMA names.
       type: list

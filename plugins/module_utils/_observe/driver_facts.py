@@ -103,7 +103,7 @@ def read_driver_facts(host: HostRoot, run: Run) -> dict[str, Any]:
         "repositories": read_repositories(host, packages),
         "loaded": loaded,
         "module_options": read_module_options(host),
-        "kernels": _kernels(host, run, kernel.release),
+        "kernels": _kernels(host, run, {kernel.release: on_disk}),
         "secure_boot": kernel.secure_boot,
         "module_trust": read_module_trust(host, run),
         **{name: value for name, value in nouveau.items() if name != "unknown"},
@@ -170,23 +170,25 @@ def _library_version(host: HostRoot, root: str = "") -> str | None:
     return None
 
 
-def _kernels(host: HostRoot, run: Run, running: str) -> list[dict[str, Any]]:
-    """Every kernel whose modules are installed, with the nvidia module that modprobe would load there."""
+def _kernels(host: HostRoot, run: Run, running: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every kernel whose modules are installed, with the nvidia module that modprobe would load there.
+
+    ``running``: the release of the running kernel -> what modinfo said of its module.
+    """
     releases = [r for r in host.names("/lib/modules") if host.exists(f"/lib/modules/{r}/modules.dep")]
-    return [_kernel(host, run, release, running=release == running) for release in releases]
+    files = {r: running[r] if r in running else read_module_file(host, run, release=r) for r in releases}
+    return [_kernel(host, release, file, running=release in running) for release, file in files.items()]
 
 
-def _kernel(host: HostRoot, run: Run, release: str, *, running: bool) -> dict[str, Any]:
-    file = read_module_file(host, run, release=release)
-    module = module_version(file)
+def _kernel(host: HostRoot, release: str, file: Mapping[str, Any], *, running: bool) -> dict[str, Any]:
     return {
         "version": release,
         "flavour": kernel_words(release)["kernel_flavour"] or None,
         "running": running,
         "headers": host.is_dir(f"/lib/modules/{release}/build"),
-        "module": module.version if module else None,
-        "module_flavour": module.flavour if module else None,
-        "module_signer": module.signer if module else None,
+        "module": file["version"],
+        "module_flavour": file["flavour"],
+        "module_signer": file["signer"],
         "module_kind": file["path_kind"],
         "dkms": read_dkms_state(host, release),
     }

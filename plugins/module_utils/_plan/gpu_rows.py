@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._catalog.fabrics import switch_of
 from .._catalog.gpus import GPU_CLASSES, NVIDIA, NVSWITCH_CLASS, board_of, range_of
 from .facts import PciFunction
 
@@ -56,7 +57,7 @@ def pci_facts(
     """
     known = None if nvml is None else {row.get("pci_address") for row in nvml}
     return {
-        "nvswitches": [_function(f) for f in functions if f.vendor == NVIDIA and f.pci_class == NVSWITCH_CLASS],
+        "nvswitches": [_switch(f) for f in functions if f.vendor == NVIDIA and f.pci_class == NVSWITCH_CLASS],
         "nics": list(adapters),
         "missing_in_nvml": None
         if known is None
@@ -78,8 +79,14 @@ def _is_gpu(function: PciFunction) -> bool:
     return function.vendor == NVIDIA and function.pci_class in GPU_CLASSES
 
 
-def _function(function: PciFunction) -> dict[str, Any]:
-    return {"pci_address": function.address, "pci_id": function.id, "driver": function.driver}
+def _switch(function: PciFunction) -> dict[str, Any]:
+    known = switch_of(int(function.device, 16))
+    return {
+        "pci_address": function.address,
+        "pci_id": function.id,
+        "generation": known.generation if known else None,
+        "driver": function.driver,
+    }
 
 
 def _with_pci(row: Mapping[str, Any], sysfs: Sysfs) -> dict[str, Any]:

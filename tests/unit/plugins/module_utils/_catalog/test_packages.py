@@ -296,6 +296,26 @@ def test_headers(asked, found):
     assert (row.name, row.version, row.follow) == found
 
 
+# Release -> version of its rpm, the same without the distribution, flavour.
+WORDS = {
+    "6.8.0-149-generic": ("6.8.0-149-generic", "6.8.0-149-generic", "generic"),
+    "6.12.118+deb13-amd64": ("6.12.118+deb13-amd64", "6.12.118+deb13-amd64", "amd64"),
+    "6.1.0-37-cloud-amd64": ("6.1.0-37-cloud-amd64", "6.1.0-37-cloud-amd64", "cloud-amd64"),
+    EL_KERNEL: ("5.14.0-687.51.1.el9_8", "5.14.0-687.51.1", ""),
+    "5.14.0-503.14.1.el9_5.aarch64+64k": ("5.14.0-503.14.1.el9_5", "5.14.0-503.14.1", "64k"),
+    "6.12.40-63.114.amzn2023.aarch64": ("6.12.40-63.114.amzn2023", "6.12.40-63.114", ""),
+    "7.0.1": ("7.0.1", "7.0.1", ""),
+    "": ("", "", ""),
+}
+
+
+@pytest.mark.parametrize(("release", "words"), WORDS.items())
+def test_words_of_a_kernel(release, words):
+    found = kernels.kernel_words(release)
+    assert (found["kernel_version"], found["kernel_build"], found["kernel_flavour"]) == words
+    assert found["kernel"] == release
+
+
 def test_headers_that_the_catalog_does_not_know():
     assert kernels.headers_packages("fedora", "44", kernel_release="6.19.0-200.fc44.x86_64") is None
     assert kernels.headers_packages("amzn", "2023", kernel_release="7.1.2-1.amzn2023.x86_64") is None
