@@ -65,7 +65,8 @@ options:
   hooks:
     description:
       - V(program) writes hooks of O(hook_path). V(none) writes none, so that the toolkit's program is not needed
-        on the host. Containers then need their own library links and loader cache.
+        on the host. The links that hooks would make are mounts then, so that programs find the libraries in images
+        whose loader looks into the same directories as the host's. Links of C(/dev/dri/by-path) are left out.
     type: str
     choices: [program, none]
     default: program

@@ -11,12 +11,12 @@ import re
 from .._catalog.driver_files import CONTROL_NODES
 from . import cdi_edits as edits
 from . import cdi_findings as say
-from .cdi_driver import ldcache_hook, library_links
+from .cdi_driver import ldcache_hook, library_links, link_files
 from .cdi_edits import Edits, Hooks, mount_edits, node_edits
 from .cdi_host import CdiHost, File, Gpu, Node, TegraFiles
 from .cdi_nvml import gpu_edits, name_of
 from .cdi_parts import Device, Refused
-from .cdi_wish import CdiWish
+from .cdi_wish import NO_HOOKS, CdiWish
 
 # Integrated GPUs as NVML names them, and where Thor has its own on the bus.
 INTEGRATED = ("(nvgpu)", "NVIDIA Thor")
@@ -91,7 +91,16 @@ def _common(wish: CdiWish, host: CdiHost, tegra: TegraFiles, hooks: Hooks) -> Ed
         + _cuda_compat(wish, host, hooks)
         + ldcache_hook(hooks, [f.path for f in mounted if edits.is_library_name(posixpath.basename(f.path))])
     )
-    return mount_edits(mounted) + Edits(hooks=made)
+    return mount_edits([*mounted, *_linked(wish, tegra)]) + Edits(hooks=made)
+
+
+def _linked(wish: CdiWish, tegra: TegraFiles) -> list[File]:
+    """Links as mounts, for containers that get no hooks; a mount follows the host's own link."""
+    if wish.hooks != NO_HOOKS:
+        return []
+    root = wish.driver_root.rstrip("/")
+    paths = [link.partition("::")[2] for link in tegra.links]
+    return [*link_files(wish, tegra.libraries), *(File(path, f"{root}{path}") for path in paths)]
 
 
 def _cuda_compat(wish: CdiWish, host: CdiHost, hooks: Hooks) -> list[dict[str, object]]:

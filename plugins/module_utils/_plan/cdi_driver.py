@@ -15,7 +15,7 @@ from . import cdi_findings as say
 from .cdi_edits import Edits, Hooks, mount_edits
 from .cdi_host import CdiHost, File, Library
 from .cdi_parts import Document, Refused
-from .cdi_wish import CdiWish
+from .cdi_wish import NO_HOOKS, CdiWish
 
 
 def driver_edits(wish: CdiWish, host: CdiHost, hooks: Hooks) -> Edits:
@@ -29,6 +29,7 @@ def driver_edits(wish: CdiWish, host: CdiHost, hooks: Hooks) -> Edits:
     return (
         Edits(env=[f"NVIDIA_CTK_LIBCUDA_DIR={':'.join(driver.library_directories)}"])
         + mount_edits(files)
+        + mount_edits(link_files(wish, driver.libraries))
         + mount_edits(sockets, edits.SOCKET_OPTIONS)
         + Edits(hooks=_library_hooks(driver.version, driver.libraries, hooks))
     )
@@ -56,6 +57,23 @@ def library_links(libraries: Iterable[Library]) -> list[str]:
     return list(dict.fromkeys(links))
 
 
+def link_files(wish: CdiWish, libraries: Iterable[Library]) -> list[File]:
+    """The same links as files that are mounted, and what ldconfig would add, for containers that get no hooks."""
+    if wish.hooks != NO_HOOKS:
+        return []
+    libraries = list(libraries)
+    files = (File(path, x.host_path) for x in libraries for path in _names_of(x))
+    mounted = {x.path for x in libraries}
+    # The first library of a name is the one that the loader would take.
+    return list({f.path: f for f in reversed([f for f in files if f.path not in mounted])}.values())[::-1]
+
+
+def _names_of(library: Library) -> list[str]:
+    links = [link.partition("::")[2] for link in _links_of(library)]
+    directory = posixpath.dirname(library.path)
+    return links if library.soname is None else [*links, f"{directory}/{library.soname}"]
+
+
 def _links_of(library: Library) -> list[str]:
     directory, name = posixpath.split(library.path)
     links = []
@@ -78,19 +96,21 @@ def _links_of(library: Library) -> list[str]:
     return links
 
 
-def graphics_edits(host: CdiHost, hooks: Hooks) -> Edits:
+def graphics_edits(wish: CdiWish, host: CdiHost, hooks: Hooks) -> Edits:
     driver = host.driver
     named = [*driver.graphics_libraries, *driver.xorg_modules]
     allocator = f"{ALLOCATOR}.{driver.version}"
     mounted = [f for f in named if posixpath.basename(f.path) != allocator]
-    links = []
-    for file in named:
-        directory, name = posixpath.split(file.path)
-        if name == allocator:
-            # The X server and GBM find the allocator by this name only.
-            links.append(f"../libnvidia-allocator.so.1::{directory}/gbm/nvidia-drm_gbm.so")
-        for stem in (VULKAN_PRODUCER, GLX_SERVER):
-            if name == f"{stem}.{driver.version}":
-                links.append(f"{name}::{directory}/{stem}")
+    links = [(file, link) for file in named for link in _graphics_links(file, driver.version)]
     files = [*mounted, *driver.graphics_programs, *driver.configs, *driver.vulkan_configs]
-    return mount_edits(files) + Edits(hooks=hooks.make(edits.CREATE_SYMLINKS, *links))
+    if wish.hooks == NO_HOOKS:
+        return mount_edits(files) + mount_edits(File(link.partition("::")[2], file.host_path) for file, link in links)
+    return mount_edits(files) + Edits(hooks=hooks.make(edits.CREATE_SYMLINKS, *(link for _file, link in links)))
+
+
+def _graphics_links(file: File, version: str | None) -> list[str]:
+    directory, name = posixpath.split(file.path)
+    if name == f"{ALLOCATOR}.{version}":
+        # The X server and GBM find the allocator by this name only.
+        return [f"../libnvidia-allocator.so.1::{directory}/gbm/nvidia-drm_gbm.so"]
+    return [f"{name}::{directory}/{stem}" for stem in (VULKAN_PRODUCER, GLX_SERVER) if name == f"{stem}.{version}"]

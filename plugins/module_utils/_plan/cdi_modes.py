@@ -11,9 +11,9 @@ from . import cdi_edits as edits
 from . import cdi_findings as say
 from .cdi_driver import driver_edits, ldcache_hook
 from .cdi_edits import Edits, Hooks, mount_edits
-from .cdi_host import CdiHost
+from .cdi_host import CdiHost, File
 from .cdi_parts import Device, Refused, chmod, matching, nodes
-from .cdi_wish import CdiWish
+from .cdi_wish import NO_HOOKS, CdiWish
 
 # The nodes of each mode's device "all".
 MANAGEMENT_NODES = ("/dev/nvidia*", "/dev/nvidia-caps/nvidia-cap*", "/dev/nvidia-caps-imex-channels/channel*")
@@ -27,6 +27,7 @@ GATED_NODES = {
 IMEX_CHANNEL = "/dev/nvidia-caps-imex-channels/channel"
 MAX_IMEX_CHANNEL = (1 << 20) - 1
 DXG = "/dev/dxg"
+SMI = "/usr/bin/nvidia-smi"
 
 
 def make_management(wish: CdiWish, host: CdiHost) -> tuple[list[Device], Edits]:
@@ -65,9 +66,10 @@ def make_wsl(wish: CdiWish, host: CdiHost) -> tuple[list[Device], Edits]:
     if files is None or files.store is None:
         raise Refused(say.no_driver_store(wish.wsl_driver_store_paths))
     hooks = Hooks(wish, host.hook_path)
-    program = [f.path for f in files.required if posixpath.basename(f.path) == "nvidia-smi"]
-    links = [f"{p}::/usr/bin/nvidia-smi" for p in program]
+    program = [f for f in files.required if posixpath.basename(f.path) == "nvidia-smi"]
+    links = [f"{f.path}::{SMI}" for f in program]
     libraries = [f.path for f in (*files.required, *files.dxcore)]
     made = hooks.make(edits.CREATE_SYMLINKS, *links) + ldcache_hook(hooks, libraries)
-    common = mount_edits([*files.dxcore, *files.required, *files.further]) + Edits(hooks=made)
+    linked = [File(SMI, f.host_path) for f in program] if wish.hooks == NO_HOOKS else []
+    common = mount_edits([*files.dxcore, *files.required, *files.further, *linked]) + Edits(hooks=made)
     return [("all", nodes(wish, host, [DXG]))], common

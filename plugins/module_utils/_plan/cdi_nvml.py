@@ -28,7 +28,7 @@ def make_nvml(wish: CdiWish, host: CdiHost) -> tuple[list[Device], Edits]:
     devices = _chosen_devices(wish, host, hooks)
     common = (
         nodes(wish, host, CONTROL_NODES)
-        + graphics_edits(host, hooks)
+        + graphics_edits(wish, host, hooks)
         + driver_edits(wish, host, hooks)
         + Edits(hooks=hooks.make(edits.APPLICATION_PROFILE))
     )

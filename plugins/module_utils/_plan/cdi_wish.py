@@ -17,6 +17,7 @@ DEFAULT_PATH = "/var/run/cdi/nvidia.yaml"
 MODES = ("auto", "nvml", "csv", "wsl", "management", "gds", "gdrcopy", "imex", "mofed", "nvswitch")
 STRATEGIES = ("index", "uuid", "type-index")
 FORMATS = ("yaml", "json")
+NO_HOOKS = "none"
 DEFAULT_HOOK = "nvidia-cdi-hook"
 DEFAULT_HOOK_PATH = "/usr/bin/nvidia-cdi-hook"
 

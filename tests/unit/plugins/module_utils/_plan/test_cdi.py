@@ -25,10 +25,13 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_host import (
     CapabilityNode,
     CdiHost,
     DriverFiles,
+    File,
     Gpu,
     Library,
     MigDevice,
     Node,
+    TegraFiles,
+    WslFiles,
 )
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_stale import Stale
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_wish import make_wish
@@ -178,3 +181,56 @@ def test_a_node_whose_major_the_kernel_gave_up_is_told():
     host = CdiHost(**{**vars(HOST), "majors": {"/dev/nvidia0": 511}})
     (finding,) = plan_cdi(WISH, CdiState(host, None), at_boot=False).findings
     assert (finding.id, finding.wanted) == ("GPU-CDI-117", "/dev/nvidia0 of major 511 (/proc/devices)")
+
+
+NO_HOOKS = make_wish({"hooks": "none"})
+
+
+def library(name, soname, *links):
+    path = f"/usr/lib64/{name}"
+    return Library(path, path, soname, frozenset(links))
+
+
+def test_without_hooks_links_are_mounts():
+    libraries = (
+        library("libcuda.so.570.1", "libcuda.so.1", "libcuda.so.1"),
+        library("libnvidia-ml.so.570.1", "libnvidia-ml.so.1"),
+        library("libnvidia-nvvm.so.570.1", None),
+        library("libGLX_nvidia.so.570.1", "libGLX_nvidia.so.0", "libGLX_nvidia.so.0"),
+        library("libsame.so.570.1", "libsame.so.570.1"),
+    )
+    allocator = File("/usr/lib64/libnvidia-allocator.so.570.1", "/root/usr/lib64/libnvidia-allocator.so.570.1")
+    driver = DriverFiles("570.1", ("/usr/lib64",), libraries, graphics_libraries=(allocator,))
+    spec = build(NO_HOOKS, CdiState(CdiHost(**{**vars(HOST), "driver": driver}), None)).spec
+    edits = spec["containerEdits"]
+    assert "hooks" not in edits
+    mounts = {m["containerPath"]: m["hostPath"] for m in edits["mounts"]}
+    assert len(mounts) == len(edits["mounts"])
+    assert {path: host for path, host in mounts.items() if path != host} == {
+        "/usr/lib64/libcuda.so": "/usr/lib64/libcuda.so.570.1",
+        "/usr/lib64/libcuda.so.1": "/usr/lib64/libcuda.so.570.1",
+        "/usr/lib64/libnvidia-ml.so.1": "/usr/lib64/libnvidia-ml.so.570.1",
+        "/usr/lib64/libGLX_indirect.so.0": "/usr/lib64/libGLX_nvidia.so.570.1",
+        "/usr/lib64/libGLX_nvidia.so.0": "/usr/lib64/libGLX_nvidia.so.570.1",
+        "/usr/lib64/gbm/nvidia-drm_gbm.so": allocator.host_path,
+    }
+
+
+def test_hooks_that_are_switched_off_leave_no_mounts_behind():
+    wish = make_wish({"disabled_hooks": ["all"]})
+    mounts = build(wish, CdiState(HOST, None)).spec["containerEdits"]["mounts"]
+    assert [m["containerPath"] for m in mounts] == [SO]
+
+
+def test_without_hooks_wsl_and_tegra_have_their_links_as_mounts():
+    store = tuple(File(f"/wsl/{name}", f"/wsl/{name}") for name in ("libcuda.so.1.1", "nvidia-smi"))
+    node = Node("/dev/dxg", "/dev/dxg", 10, 125, 0o666, 0)
+    wsl = CdiHost("wsl", nodes={node.path: node}, wsl=WslFiles("/wsl", required=store))
+    mounts = build(NO_HOOKS, CdiState(wsl, None)).spec["containerEdits"]["mounts"]
+    assert ("/wsl/nvidia-smi", "/usr/bin/nvidia-smi") in [(m["hostPath"], m["containerPath"]) for m in mounts]
+    tegra = TegraFiles(nodes=(NODE,), libraries=(library("libcuda.so.1.1", "libcuda.so.1"),), links=("a.so::/x/b.so",))
+    spec = build(NO_HOOKS, CdiState(CdiHost("csv", tegra=tegra), None)).spec
+    paths = {m["containerPath"]: m["hostPath"] for m in spec["containerEdits"]["mounts"]}
+    assert paths["/usr/lib64/libcuda.so.1"] == "/usr/lib64/libcuda.so.1.1"
+    assert paths["/x/b.so"] == "/x/b.so"
+    assert "hooks" not in spec["containerEdits"]
