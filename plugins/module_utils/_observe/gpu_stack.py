@@ -17,24 +17,19 @@ from .cdi_specs import spec_paths
 from .command import Run
 from .driver_facts import read_driver_facts
 from .files import HostRoot
-from .gpus import read_gpu_facts
 from .helpers import find_helper
-from .kubelet import PROGRAMS, read_kubelet
+from .kubelet_facts import read_kubelet_facts
 from .lenient import LenientRoot
-from .nvml import Nvml, NvmlFailure, open_nvml
+from .nvml_facts import ask_nvml, may_have_nvml
 from .pci import read_adapters, read_pci
 from .runtimes import has_toml_engine, read_cdi_facts, read_runtimes
-from .topology import read_links, read_topology
+from .topology import read_topology
 from .vgpu import read_vgpu_present
 
 SUBSETS = ("pci", "driver", "nvml", "mig", "topology", "runtimes", "cdi", "kubelet")
 ASKS_NVML = frozenset({"nvml", "mig", "topology", "cdi"})
 
 
-# A loaded driver shows itself by one of these.
-DRIVERS = ("/proc/driver/nvidia/version", "/dev/dxg", "/dev/nvhost-ctrl", "/dev/nvhost-ctrl-gpu")
-
-NOT_ASKED = "not asked: the host has no NVIDIA GPU"
 # Keys of a GPU that only subset nvml has.
 NVML_KEYS = {"health", "processes", "fabric"}
 
@@ -50,16 +45,11 @@ def missing_helpers(host: HostRoot, subsets: Collection[str]) -> list[str]:
     return [name for name in sorted(wanted) if find_helper(name) is None]
 
 
-def may_have_nvml(host: HostRoot) -> bool:
-    """Whether asking NVML makes sense: a GPU on the PCI bus, or a driver of one that is elsewhere (Tegra, WSL)."""
-    return bool(read_pci(host, vendor=NVIDIA)) or any(host.exists(p) for p in DRIVERS)
-
-
 def read_facts(host: LenientRoot, run: Run, subsets: Collection[str]) -> dict[str, Any]:
     """The keys of gpu_info for the chosen subsets. An NVML that does not answer is told in ``driver.nvml``."""
     functions = read_pci(host)
     gpus = [f.address for f in functions if f.vendor == NVIDIA]
-    nvml = _ask_nvml(host, subsets) if ASKS_NVML & set(subsets) else None
+    nvml = ask_nvml(host, subsets) if ASKS_NVML & set(subsets) else None
     why = (nvml["failure"] or NOT_LISTED) if nvml else None
     rows = gpu_rows(functions, nvml["rows"] if nvml else [], {a: _sysfs(host, a) for a in gpus}, error=why)
     facts: dict[str, Any] = {
@@ -79,7 +69,7 @@ def read_facts(host: LenientRoot, run: Run, subsets: Collection[str]) -> dict[st
     if "cdi" in subsets:
         facts["cdi"] = read_cdi_facts(host, run, find_helper("yaml"), _cdi_gpus(host))
     if "kubelet" in subsets:
-        facts["kubelet"] = _kubelet(host, run)
+        facts["kubelet"] = read_kubelet_facts(host, run)
     return {**facts, "unreadable": dict(sorted(host.unreadable.items()))}
 
 
@@ -104,56 +94,10 @@ def _topology(host: HostRoot, rows: list[dict[str, Any]], nvml: dict[str, Any] |
     return {**found, "fabric": fabric_of(rows)}
 
 
-def _kubelet(host: HostRoot, run: Run) -> dict[str, Any]:
-    found = read_kubelet(host)
-    return {
-        "present": found.present,
-        "running": found.running,
-        "version": _kubelet_version(host, run),
-        "root_directory": found.root,
-        "cgroup_driver": found.cgroup_driver,
-        "runtime_endpoint": found.endpoint or None,
-        "engine": found.engine or None,
-        "node_name": found.node_name or None,
-        "device_plugin_sockets": list(found.sockets),
-        "registered_devices": None if found.registered is None else dict(found.registered),
-    }
-
-
-def _kubelet_version(host: HostRoot, run: Run) -> str | None:
-    """``Kubernetes v1.35.0``; None where there is no program to ask, or another host's tree is read."""
-    program = next((p for p in PROGRAMS if host.root == "/" and host.is_executable(p)), None)
-    status, out, _err = run([program, "--version"]) if program else (127, "", "")
-    return out.split()[-1].lstrip("v") if status == 0 and out.split() else None
-
-
 def _rows(rows: list[dict[str, Any]], subsets: Collection[str]) -> list[dict[str, Any]]:
     """Without subset mig the rows have no key mig; without nvml only what identifies a GPU."""
     hidden = {"mig"} - set(subsets) | (set() if "nvml" in subsets else NVML_KEYS)
     return [{k: v for k, v in row.items() if k not in hidden} for row in rows]
-
-
-def _ask_nvml(host: HostRoot, subsets: Collection[str]) -> dict[str, Any]:
-    """``failure``: why NVML told nothing, or not all; ``trouble``: of single GPUs. None where all is well."""
-    found: dict[str, Any] = {"available": False, "failure": None, "rows": [], "cuda_version": None, "links": {}}
-    if not may_have_nvml(host):
-        return {**found, "failure": NOT_ASKED, "trouble": None}
-    try:
-        with open_nvml() as nvml:
-            found["rows"] = read_gpu_facts(nvml)
-            found["cuda_version"] = _cuda_version(nvml)
-            found["available"] = True
-            found["links"] = read_links(nvml) if "topology" in subsets else {}
-    except NvmlFailure as failure:
-        found["failure"] = str(failure)
-    broken = [f"GPU {row['index']}: {row['error']}" for row in found["rows"] if row.get("error")]
-    return {**found, "trouble": "; ".join(broken) or None}
-
-
-def _cuda_version(nvml: Nvml) -> str | None:
-    """The highest CUDA that the driver runs, ``12.8``; NVML says 12080."""
-    number = nvml.ask("nvmlSystemGetCudaDriverVersion_v2")
-    return None if number is None else f"{number // 1000}.{number % 1000 // 10}"
 
 
 def _sysfs(host: HostRoot, address: str) -> dict[str, Any]:
