@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .._catalog.components import COMPONENT_PACKAGES, GDRCOPY_REDIST
 from .._catalog.driver_components import GUIDE
 from .facts import PciFunction
 from .flavour import name_of
 from .model import Finding
 
 OPTION = "driver_components"
+# Packages of components that do not have the driver's version -> their component.
+OWN_VERSION = {n: row.component for row in COMPONENT_PACKAGES for n in row.names if not row.same_version}
 
 
 def _refusal(wanted: bool) -> str:
@@ -228,4 +231,19 @@ def find_other_version(package: str, found: str, driver: str) -> Finding:
         found=f"{found}, and the component is not one that this run keeps",
         remedy=f"remove {package}, or set its component in {OPTION} to true so that both have one version",
         source="github.com/NVIDIA/gpu-operator#544",
+    )
+
+
+def find_not_offered(package: str, place: str) -> Finding:
+    """A component whose packages no repository of the host has."""
+    name = OWN_VERSION[package]
+    return Finding(
+        id="GPU-PKG-132",
+        severity="error",
+        summary=f"no repository of this host has {package}, which component {name} needs",
+        wanted=f"{package} from {place}, or from another repository of this host",
+        found=f"{OPTION}.{name}; the package manager knows no {package}",
+        remedy=f"put {package} into a repository of yours (NVIDIA has GDRCopy as single files below {GDRCOPY_REDIST}), "
+        f"or set {OPTION}.{name} to false",
+        source="github.com/NVIDIA/gdrcopy 2.6",
     )

@@ -15,6 +15,7 @@ from .ask import Answer
 from .driver_host import DriverHost
 from .driver_set import DriverSet, kernel_packages, of_other_sources
 from .driver_wish import CUDA_REPO, DriverWish
+from .component_findings import OWN_VERSION, find_not_offered
 from .facts import Kernel, OsRelease, Package, PciFunction, Resolution
 from .flavour import name_of
 from .model import Finding
@@ -263,6 +264,9 @@ def find_unresolved(
         return find_wrong_version(wanted, kernel_package, answer, place)
     if str(answer.resolution.failure.get("missing") or "").startswith("dkms"):
         return _no_dkms(answer.resolution.error)
+    parts = [n for n in wanted.others if n in OWN_VERSION and n in answer.resolution.error]
+    if parts:
+        return find_not_offered(parts[0], place)
     asked = f"{', '.join(names_asked)} {wanted.prefix} from {place}"
     said = " / ".join(answer.resolution.error.splitlines())
     return find_failure(answer.resolution.failure, wanted=asked, found=said) or Finding(

@@ -130,6 +130,13 @@ def test_a_component_that_nobody_has_packages_of_blocks():
     assert "GPU-PKG-130" in ids(decision)
 
 
+def test_a_component_that_no_repository_has_is_named():
+    answer = Answer(Resolution({}, (), "E: Unable to locate package gdrdrv-dkms"), key="KEY", versions=("595.71.05-1",))
+    decision = decide_driver(wish(components={"gdrcopy": "true"}), HGX, answer=answer)
+    assert ids(decision) == ["GPU-PKG-132"]
+    assert "redist/gdrcopy" in decision.work.findings[0].remedy
+
+
 def test_parameters_and_blacklist_come_before_the_packages():
     boot = BootFiles(("nouveau",), (BootImage("6.1", "/boot/initrd.img-6.1", 1.0),), UPDATE_INITRAMFS)
     done = steps(decide_driver(WISH, replace(HGX, boot=boot), answer=FOUND))
