@@ -12,10 +12,10 @@ from .._catalog import packages as names
 from .._catalog.gpus import first_release
 from .._catalog.module_origins import mok_needed
 from .ask import Answer
+from .component_findings import OWN_VERSION, find_not_offered
 from .driver_host import DriverHost
 from .driver_set import DriverSet, kernel_packages, of_other_sources
 from .driver_wish import CUDA_REPO, DriverWish
-from .component_findings import OWN_VERSION, find_not_offered
 from .facts import Kernel, OsRelease, Package, PciFunction, Resolution
 from .flavour import name_of
 from .model import Finding
