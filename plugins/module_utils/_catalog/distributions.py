@@ -57,7 +57,6 @@ SIGNATURES = "github.com/NVIDIA/cuda-repo-management SIGNATURES.md"
 KEYRING = "github.com/NVIDIA/apt-packaging-cuda-keyring"
 PUBLIC = "public repositories that pin this key; no page of NVIDIA names it"
 PUBLIC_EL10 = "public .repo files name the key file; the whole fingerprint was seen nowhere"
-PUBLIC_UBUNTU = "public install scripts use the keyring package of this folder; its key was seen nowhere"
 
 APT_KEY = "EB693B3035CD5710E231E123A4B469963BF863CC"
 RPM_KEY = "610C7B14E068A878070DA4E99CD0A493D42D0685"
@@ -77,7 +76,11 @@ DISTRIBUTIONS = (
     ),
     Distribution("ubuntu", "22.04", APT, "ubuntu2204", "3bf863cc.pub", APT_KEY, KEYRING, "2024-12-31"),
     Distribution("ubuntu", "24.04", APT, "ubuntu2404", "3bf863cc.pub", APT_KEY, PUBLIC, "2026-11-30"),
-    Distribution("ubuntu", "26.04", APT, "ubuntu2604", "", "", PUBLIC_UBUNTU, "2026-12-01"),
+    Distribution(
+        *("ubuntu", "26.04", APT, "ubuntu2604", "60DF8A40.pub", "14BAFBC7562AD710CA04E69905FBB6DA60DF8A40"),
+        PUBLIC,
+        "2026-12-01",
+    ),
     *(
         Distribution(name, "9", DNF, "rhel9", "D42D0685.pub", RPM_KEY, SIGNATURES, "2024-12-31")
         for name in (ROCKY, ALMA, RHEL)
