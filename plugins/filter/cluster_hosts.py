@@ -49,6 +49,8 @@ _value:
       facts: {gpus: []}
       observed_at: "2026-11-30T22:12:24Z"
       relaid: false
+      mig_config: all-balanced
+      mig_state: success
 """
 
 from collections.abc import Callable

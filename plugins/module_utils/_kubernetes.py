@@ -33,6 +33,7 @@ with suppress(ImportError):  # AnsibleK8SModule names the package that is missin
 
 NO_REQUEST = -1
 GONE = 404
+TOO_MANY = 429
 MERGE_PATCH = "application/merge-patch+json"
 
 
@@ -88,6 +89,20 @@ class Cluster:
             if error.status != GONE:
                 raise
 
+    def evict(self, namespace: str, name: str) -> bool:
+        """Asks for the eviction of a pod; False where a PodDisruptionBudget forbids it for now. Raises ClusterError.
+
+        Asked once: whoever waits for the pod asks again.
+        """
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"namespace": namespace, "name": name}}
+        try:
+            self._call("POST", f"/api/v1/namespaces/{namespace}/pods/{name}/eviction", query={}, body=body)
+        except ClusterError as error:
+            if error.status not in (GONE, TOO_MANY):
+                raise
+            return error.status == GONE
+        return True
+
     def _patient(self, method: str, path: str, *, query: dict[str, Any], body: Any = None) -> str:
         """The answer to a request that may be sent again."""
         return _patiently(lambda: self._call(method, path, query=query, body=body))
@@ -95,7 +110,7 @@ class Cluster:
     def _call(self, method: str, path: str, *, query: dict[str, Any], body: Any = None, timeout: float = 30.0) -> str:
         params: dict[str, Any] = {"header_params": {"Accept": "*/*"}, "query_params": list(query.items())}
         if body is not None:
-            params["content_type"] = MERGE_PATCH
+            params["content_type"] = MERGE_PATCH if method == "PATCH" else "application/json"
         try:
             answer = self._client.request(method, path, body=body, serialize=False, _request_timeout=timeout, **params)
             return answer.data.decode("utf-8", "replace")  # read only now: it may end in the middle

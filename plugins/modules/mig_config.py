@@ -32,7 +32,8 @@ options:
     choices: [present, absent, restored]
     default: present
   config:
-    description: Layouts, as a mig-parted config file holds them.
+    description:
+      - Layouts, as a mig-parted config file holds them. C(devices) may name GPUs by UUID too.
     type: dict
   config_file:
     description: Path of a mig-parted config file on the host. Read below O(host_root).
@@ -198,6 +199,11 @@ source:
   type: str
   returned: always
   sample: nvml
+selected_config:
+  description: Name of the layout. Null where a checkpoint is brought back.
+  type: str
+  returned: always
+  sample: all-balanced
 reboot_required:
   description: Whether a mode change waits for a reset that was not possible or not allowed.
   type: bool
@@ -306,7 +312,7 @@ def finish(module: AnsibleModule, report: Report) -> None:
 def fail(module: AnsibleModule, kind: str, message: str, finding: Finding | None = None) -> None:
     """Ends the module with an error that came before any plan."""
     found = finding or mig_finding(kind, message, wanted="a host whose GPUs can be configured", found=message)
-    nothing: dict[str, Any] = {"gpus": [], "source": None, "reboot_required": False}
+    nothing: dict[str, Any] = {"gpus": [], "source": None, "selected_config": None, "reboot_required": False}
     module.fail_json(msg=f"mig_config: {message}", error_kind=kind, **Plan(findings=(found,)).result(), **nothing)
 
 

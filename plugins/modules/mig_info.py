@@ -140,6 +140,19 @@ source:
   type: str
   returned: always
   sample: nvml
+generated:
+  description:
+    - All layouts that need no config on this host, as a mig-parted config file, made from what the GPUs offer. Write it
+      to a file to have something to change, as C(nvidia-mig-parted generate-config) does.
+  type: dict
+  returned: always
+  sample:
+    version: v1
+    mig-configs:
+      all-disabled:
+        - {devices: all, mig-enabled: false}
+      all-1g.10gb:
+        - {devices: all, mig-enabled: true, mig-devices: {1g.10gb: 7}}
 layouts:
   description: Names of the layouts that need no config on this host.
   type: list
@@ -205,7 +218,7 @@ def observe(host: HostRoot) -> tuple[MigGpu, ...]:
 
 def report(gpus: tuple[MigGpu, ...], wish: MigWish | None) -> dict[str, Any]:
     """The module's result; raises ConfigError for a mistake in the request."""
-    decision = wish.decide(gpus) if wish else Decision()
+    decision, generated = wish.decide(gpus) if wish else Decision(), named_layouts(gpus)
     if decision.error_kind in MISTAKES:
         raise ConfigError(decision.error_kind, decision.plan.message())
     return {
@@ -216,7 +229,8 @@ def report(gpus: tuple[MigGpu, ...], wish: MigWish | None) -> dict[str, Any]:
         **decision.plan.result(),
         "gpus": [{**gpu_row(g), "profiles": profile_rows(g)} for g in gpus],
         "source": source_of(gpus),
-        "layouts": list(named_layouts(gpus)["mig-configs"]),
+        "generated": generated,
+        "layouts": list(generated["mig-configs"]),
     }
 
 

@@ -65,6 +65,17 @@ options:
         description: Whether this run changes, or in check mode would change, the MIG layout. Handed on in RV(nodes).
         type: bool
         default: false
+      mig_config:
+        description: Name of the MIG layout, for the label C(nvidia.com/mig.config). Empty leaves the label.
+        type: str
+        default: ''
+      mig_state:
+        description:
+          - How the change of the MIG layout ended, for the label C(nvidia.com/mig.config.state). Empty leaves it.
+          - With V(success), operands that a killed run left paused go on, and its cordon is taken away.
+        type: str
+        choices: ['', pending, rebooting, failed, success]
+        default: ''
   mig_strategy:
     description: The device plugin's and GFD's MIG strategy.
     type: str
@@ -136,6 +147,7 @@ findings:
 from collections.abc import Sequence
 from typing import Any
 
+from ..module_utils._catalog.labels import MIG_STATES
 from ..module_utils._kubernetes import Cluster, ClusterError, cluster_module
 from ..module_utils._plan.model import Plan
 from ..module_utils._plan.nodes import Host, NodeWish, plan_nodes
@@ -149,6 +161,8 @@ HOST = {
     "facts": {"type": "dict", "default": {}},
     "observed_at": {"type": "str", "default": ""},
     "relaid": {"type": "bool", "default": False},
+    "mig_config": {"type": "str", "default": ""},
+    "mig_state": {"type": "str", "choices": ["", *MIG_STATES], "default": ""},
 }
 OPTIONS = {
     "hosts": {"type": "list", "elements": "dict", "required": True, "options": HOST},
@@ -171,6 +185,8 @@ def host_of(row: dict[str, Any]) -> Host:
         facts=row["facts"],
         observed_at=row.get("observed_at") or "",
         relaid=bool(row.get("relaid")),
+        mig_config=row.get("mig_config") or "",
+        mig_state=row.get("mig_state") or "",
     )
 
 
@@ -217,7 +233,7 @@ class Labels:
             return {**result, "msg": plan.message()}
         if check_mode or not plan.changed:
             return result
-        refused = [text for wish in wishes if wish.changed for text in [self.label(wish)] if text]
+        refused = [text for wish in wishes if wish.patch() for text in [self.label(wish)] if text]
         left = self.decide()[0].steps
         gone = f"{left[0].target} was labelled, but {left[0].after} is gone again" if left and not refused else ""
         told = "; ".join(refused[:SHOWN]) + (f"; and {len(refused) - SHOWN} more" if len(refused) > SHOWN else "")
@@ -226,7 +242,7 @@ class Labels:
     def label(self, wish: NodeWish) -> str:
         """Empty, or why this one node was refused. Raises ClusterError where the API server itself fails."""
         try:
-            self.cluster.patch(f"/api/v1/nodes/{wish.node}", {"metadata": {"labels": wish.changed}})
+            self.cluster.patch(f"/api/v1/nodes/{wish.node}", wish.patch())
         except ClusterError as error:
             if error.status not in REFUSED:
                 raise

@@ -15,6 +15,7 @@ from .._observe.mig import compute_profiles
 from .._observe.nvml import IN_USE, NOT_SUPPORTED, Nvml, NvmlFailure, open_nvml
 from .._plan import mig as plan
 from .._plan.mig import Operation
+from .._plan.mig_compute import place_compute
 from .._plan.mig_layout import MigGpu
 from .reset import ResetRefused, reset_gpu
 
@@ -104,22 +105,24 @@ def _of(part: Part | None) -> Part:
 def _destroy_gpu_instance(nvml: Nvml, operation: Operation) -> None:
     instance = _of(operation.instance)
     handle = nvml.call("nvmlDeviceGetGpuInstanceById", _handle(nvml, operation.gpu), instance.id)
-    gone: list[int] = []
+    gone: list[tuple[int, int | None]] = []
     try:
         for compute in instance.compute:
             _destroy_compute(nvml, handle, compute.id)
-            gone.append(compute.width)
+            gone.append((compute.width, compute.start))
         _patiently(lambda: nvml.call("nvmlGpuInstanceDestroy", handle))
     except NvmlFailure as failure:
         _put_back(nvml, handle, gone, instance.slices, failure)
         raise
 
 
-def _put_back(nvml: Nvml, gpu_instance: Any, widths: list[int], slices: int, why: NvmlFailure) -> None:
+def _put_back(
+    nvml: Nvml, gpu_instance: Any, widths: list[tuple[int, int | None]], slices: int, why: NvmlFailure
+) -> None:
     """A GPU instance that has to stay gets its compute instances again, so that it can be used as before."""
     try:
-        for width in widths:
-            _create_compute(nvml, gpu_instance, width, slices)
+        for width, start in widths:
+            _create_compute(nvml, gpu_instance, width, slices, start)
     except NvmlFailure as refusal:
         raise NvmlFailure(why.code, f"{why}; its compute instances are gone, because {refusal}") from refusal
 
@@ -142,8 +145,9 @@ def _create_gpu_instance(nvml: Nvml, operation: Operation) -> None:
     handle = nvml.call("nvmlDeviceCreateGpuInstanceWithPlacement", gpu, new.profile.id, byref(place))
     made: list[Any] = []
     try:
-        for width in new.widths:
-            made.append(_create_compute(nvml, handle, width, new.profile.slices))
+        starts = place_compute(new.profile.slices, (), new.widths) or [None] * len(new.widths)
+        for width, start in zip(new.widths, starts):
+            made.append(_create_compute(nvml, handle, width, new.profile.slices, start))
     except NvmlFailure as failure:
         _undo(nvml, handle, made, failure)
         raise
@@ -162,11 +166,11 @@ def _undo(nvml: Nvml, gpu_instance: Any, made: list[Any], why: NvmlFailure) -> N
 def _create_compute_instance(nvml: Nvml, operation: Operation) -> None:
     instance = _of(operation.instance)
     handle = nvml.call("nvmlDeviceGetGpuInstanceById", _handle(nvml, operation.gpu), instance.id)
-    _create_compute(nvml, handle, operation.width, instance.slices)
+    _create_compute(nvml, handle, operation.width, instance.slices, operation.start)
 
 
-def _create_compute(nvml: Nvml, gpu_instance: Any, width: int, slices: int) -> Any:
-    """A compute instance of ``width`` slices.
+def _create_compute(nvml: Nvml, gpu_instance: Any, width: int, slices: int, start: int | None) -> Any:
+    """A compute instance of ``width`` slices, at ``start`` where the driver can be told.
 
     For the whole instance the profile with the most SMs that is offered (Hopper has two of one slice); for a part
     the one that can be made most often. What the driver then refuses is tried with the next.
@@ -176,12 +180,23 @@ def _create_compute(nvml: Nvml, gpu_instance: Any, width: int, slices: int) -> A
     refusals = []
     for profile in offered:
         try:
-            return nvml.call("nvmlGpuInstanceCreateComputeInstance", gpu_instance, profile.id)
+            return _create_at(nvml, gpu_instance, profile, start)
         except NvmlFailure as failure:
             refusals.append(failure)
     if refusals:
         raise refusals[0]
     raise NvmlFailure(NOT_SUPPORTED, f"NVML offers no compute instance of {width} slices in this GPU instance")
+
+
+def _create_at(nvml: Nvml, gpu_instance: Any, profile: Any, start: int | None) -> Any:
+    """Only a part of a GPU instance has a choice of starts; drivers before 525 choose it themselves."""
+    if start is not None and profile.instanceCount > 1:
+        place = nvml.api.c_nvmlComputeInstancePlacement_t(start, profile.sliceCount)
+        ask = "nvmlGpuInstanceCreateComputeInstanceWithPlacement"
+        made = nvml.ask(ask, gpu_instance, profile.id, byref(place))
+        if made is not None:
+            return made
+    return nvml.call("nvmlGpuInstanceCreateComputeInstance", gpu_instance, profile.id)
 
 
 def _handle(nvml: Nvml, gpu: MigGpu) -> Any:

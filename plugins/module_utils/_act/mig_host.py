@@ -51,6 +51,7 @@ class Report:
             **plan.result(),
             "gpus": result_rows(outcome.gpus, self.wish.targets_or_none(outcome.gpus), mode_only=self.wish.mode_only),
             "source": source_of(outcome.gpus),
+            "selected_config": self.wish.name(),
             "reboot_required": outcome.reboot_required,
         }
 

@@ -40,7 +40,8 @@ HELD = ("in_use", "mode_change_blocked")
 class Outcome:
     """``decision`` is the first plan, ``gpus`` the last observation, ``error`` (kind, message) or None.
 
-    ``units`` are stopped before the change and started after it. ``done`` are the steps that were carried out, and
+    ``units`` are stopped before the change and started after it; ``left`` are those that a killed run left stopped.
+    ``done`` are the steps that were carried out, and
     ``before`` is the checkpoint of the GPUs before them.
     """
 
@@ -50,6 +51,7 @@ class Outcome:
     error: tuple[str, str] | None = None
     reboot_required: bool = False
     units: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     done: tuple[Step, ...] = ()
     before: Mapping[str, Any] | None = None
 
@@ -57,7 +59,7 @@ class Outcome:
     def plan(self) -> Plan:
         """Everything that is, or would be, done, in order."""
         layout = self.decision.plan
-        return Plan(stop_steps(self.units) + layout.steps + start_steps(self.units), layout.findings)
+        return Plan(stop_steps(self.units) + layout.steps + start_steps(self.units + self.left), layout.findings)
 
     @property
     def undone(self) -> tuple[Step, ...]:
@@ -99,7 +101,8 @@ class MigRun:
         if decision.error_kind:
             return replace(first, changed=False, error=(decision.error_kind, decision.plan.message()))
         units = active_units(self.run, units_in_the_way(wish.gpu_clients, decision, gpus, pids))
-        first = replace(first, units=units, before=checkpoint(gpus))
+        left = tuple(u for u in self.state.stopped() if u not in units)
+        first = replace(first, units=units, left=left, before=checkpoint(gpus), changed=first.changed or bool(left))
         if check:
             return first
         if not decision.operations:
@@ -112,10 +115,9 @@ class MigRun:
 
     def _recover(self, first: Outcome) -> Outcome:
         """Nothing to change, but a run that was killed may have left units stopped."""
-        left = self.state.stopped()
-        trouble = start_again(self.run, self.state) if left else ""
+        trouble = start_again(self.run, self.state) if first.left else ""
         self.state.finish_checkpoint()
-        return replace(first, changed=bool(left), error=("unit_failed", trouble) if trouble else None)
+        return replace(first, error=("unit_failed", trouble) if trouble else None)
 
     def _change(self, wish: MigWish, first: Outcome) -> Outcome:
         clients, done = ClientsStopped(self.run, first.units, self.state), _Journal(self.say)

@@ -19,6 +19,15 @@ OPERANDS = "nvidia.com/gpu.deploy.operands"
 TIMESTAMP = "nvidia.com/gfd.timestamp"
 HOST_DRIVER_VERSION = "nvidia.com/vgpu.host-driver-version"
 
+# What mig-manager reads and writes (NVIDIA/mig-parted deployments/devel, gpu-operator 26.7).
+MIG_CONFIG = "nvidia.com/mig.config"
+MIG_STATE = "nvidia.com/mig.config.state"
+MIG_STATES = ("pending", "rebooting", "failed", "success")
+PAUSED_FOR_MIG = "paused-for-mig-change"
+# Set on a node that a MIG change has cordoned, so that a cordon of somebody else is never taken back.
+MIG_CORDON = "gpu.fleet/cordoned-for-mig-change"
+MIG_MANAGER_APP = "nvidia-mig-manager"
+
 # NFD lists here the labels that it owns: it would take a change of them back.
 NFD_LABELS_ANNOTATION = "nfd.node.kubernetes.io/feature-labels"
 
@@ -49,6 +58,11 @@ DEPLOY_LABELS = (
     DeployLabel(f"{DEPLOY}vgpu-manager", (VGPU,)),
     DeployLabel(f"{DEPLOY}vgpu-device-manager", (VGPU,)),
     DeployLabel(f"{DEPLOY}cc-manager", (PASSTHROUGH, VGPU)),
+)
+
+# Operands that have GPUs open or count MIG devices when they start, by the deploy label that lets them land.
+PAUSED_OPERANDS = tuple(
+    f"{DEPLOY}{name}" for name in ("device-plugin", "gpu-feature-discovery", "dcgm-exporter", "dcgm", "nvsm", "client")
 )
 
 # Compute capability (major, lowest minor) -> family; the last row that fits wins. Capability 11 has none.

@@ -45,6 +45,11 @@ class MigModel:
 # Widths of compute instances that NVML offers in a GPU instance of so many slices (NVML compute instance profiles 0-4).
 COMPUTE_WIDTHS = {1: (1,), 2: (1, 2), 3: (1, 2, 3), 4: (1, 2, 4), 7: (1, 2, 3, 4, 7)}
 
+# Width of a compute instance -> first slices that it may have in its GPU instance, as far as it fits there. No public
+# output shows more than whole and one-slice ones; the others follow the counts that NVML publishes (7 slices: 3 x 2c,
+# 2 x 3c, 1 x 4c).
+COMPUTE_STARTS = {1: (0, 1, 2, 3, 4, 5, 6), 2: (0, 2, 4), 3: (0, 4), 4: (0,), 7: (0,)}
+
 # kind -> (profile id, slices, count, starts, size), from nvidia-smi mig -lgip and -lgipp of A100, H100 and H100 NVL
 SEVEN_SLICES = {
     "1g": (19, 1, 7, (0, 1, 2, 3, 4, 5, 6), 1),

@@ -48,6 +48,7 @@ TimeoutStartSec=300
 WantedBy=multi-user.target
 """
 
+# The program has a limit of its own, from the number of GPUs; systemd's comes after that of 16 GPUs.
 MIG_SERVICE = f"""\
 [Unit]
 Description=gpu.fleet: bring the GPUs to their MIG layout
@@ -59,7 +60,7 @@ ConditionPathExists=/var/lib/gpu-fleet/mig/wish.yaml
 [Service]
 Type=oneshot
 ExecStart={PROGRAM_PATH} mig
-TimeoutStartSec=480
+TimeoutStartSec=1200
 
 [Install]
 WantedBy=multi-user.target

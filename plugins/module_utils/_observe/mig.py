@@ -39,6 +39,7 @@ ATTRIBUTES = {
     14: "-me",
     15: "+me.all",
     16: "+me.all",
+    17: "+gfx",
 }
 
 # nvmlProcessInfo_t.gpuInstanceId of a process outside MIG
@@ -228,7 +229,7 @@ def _instance(nvml: Nvml, handle: Any, profile: MigProfile) -> GpuInstance:
 def _compute(nvml: Nvml, handle: Any, width: int) -> ComputeInstance:
     info = nvml.call("nvmlComputeInstanceGetInfo", handle)
     uuid = text_of(nvml.ask("nvmlDeviceGetUUID", info.device, absent=(*ABSENT, NOT_FOUND)))
-    return ComputeInstance(info.id, width, uuid, _processes(nvml, info.device))
+    return ComputeInstance(info.id, width, uuid, _processes(nvml, info.device), info.placement.start)
 
 
 def _processes(nvml: Nvml, device: Any, *, outside_mig: bool = False) -> tuple[int, ...]:

@@ -24,7 +24,8 @@ Values = Mapping[str, Any]
 
 def cluster_hosts(hosts: Iterable[Values], *, planned: bool) -> list[dict[str, Any]]:
     """One row a host: name, node, names, addresses, state (as host_state), the facts of those that are ready, and since
-    when (``observed_at``) its GPUs are known to be as they are; ``relaid``: this run changes its MIG layout.
+    when (``observed_at``) its GPUs are known to be as they are; ``relaid``: this run changes its MIG layout;
+    ``mig_config`` and ``mig_state``: what role mig published for mig-manager's labels.
 
     ``hosts`` are the variables of each host; ``planned`` says whether nothing was carried out, because of check mode.
     """
@@ -33,10 +34,30 @@ def cluster_hosts(hosts: Iterable[Values], *, planned: bool) -> list[dict[str, A
 
 def _row(variables: Values, planned: bool) -> dict[str, Any]:
     facts = variables.get("ansible_facts") or {}
-    name = variables["inventory_hostname"]
     results = variables.get("gpu_fleet_results") or {}
     stack = facts.get("gpu_fleet") or {}
     state = host_state(results, planned=planned)
+    mig = results.get("mig") or {}
+    return {
+        **node_row(variables),
+        "state": state,
+        "facts": predicting_facts(stack) if state == "ready" else {},
+        "observed_at": stack.get("observed_at") or "",
+        "relaid": any(s["action"] in CHANGES_DEVICES for s in mig.get("plan") or ()),
+        "mig_config": mig.get("config") or "",
+        "mig_state": mig.get("config_state") or "",
+    }
+
+
+def node_rows(hosts: Iterable[Values]) -> list[dict[str, Any]]:
+    """By what the node of each host is found: name, node, names, addresses. ``hosts`` are the variables of each."""
+    return [node_row(variables) for variables in hosts]
+
+
+def node_row(variables: Values) -> dict[str, Any]:
+    """The same for one host."""
+    facts = variables.get("ansible_facts") or {}
+    name = variables["inventory_hostname"]
     addresses = [
         variables.get("ansible_host"),
         *(facts.get("all_ipv4_addresses") or ()),
@@ -47,10 +68,6 @@ def _row(variables: Values, planned: bool) -> dict[str, Any]:
         "node": variables.get("gpu_fleet_node_name") or "",
         "names": _distinct([name, facts.get("hostname"), facts.get("fqdn")]),
         "addresses": _distinct(addresses),
-        "state": state,
-        "facts": predicting_facts(stack) if state == "ready" else {},
-        "observed_at": stack.get("observed_at") or "",
-        "relaid": any(s["action"] in CHANGES_DEVICES for s in (results.get("mig") or {}).get("plan") or ()),
     }
 
 

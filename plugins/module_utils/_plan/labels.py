@@ -194,12 +194,19 @@ def _text(value: Any) -> str:
 
 
 def deploy_labels(
-    current: Mapping[str, str], *, present: bool, ready: bool, mig_capable: bool, sandbox: bool = False
+    current: Mapping[str, str],
+    *,
+    present: bool,
+    ready: bool,
+    mig_capable: bool,
+    sandbox: bool = False,
+    mig_done: bool = False,
 ) -> dict[str, str | None]:
     """The operator's labels of a node: key -> value, None for one that has to go.
 
     A value that a person or a tool set (``false``, ``paused-for-...``) stays. A host that is not ``ready`` gets no
-    deploy label, so no operand lands on it. ``sandbox`` off makes every node a container node.
+    deploy label, so no operand lands on it. ``sandbox`` off makes every node a container node. ``mig_done``: the host
+    is at its MIG layout, so what a change that was killed has paused goes on.
     """
     wish = current.get(catalog.WORKLOAD, CONTAINER) if sandbox else CONTAINER
     mode = wish if wish in MODES else CONTAINER
@@ -209,7 +216,8 @@ def deploy_labels(
         found[catalog.PRESENT] = _text(present)
     for row in catalog.DEPLOY_LABELS:
         if allowed and mode in row.modes and (mig_capable or not row.mig_only):
-            found[row.key] = current.get(row.key) or "true"
+            paused = mig_done and current.get(row.key) == catalog.PAUSED_FOR_MIG
+            found[row.key] = "true" if paused else current.get(row.key) or "true"
         elif row.key in current and (current[row.key] in ("true", "") or not present):
             found[row.key] = None
     return found

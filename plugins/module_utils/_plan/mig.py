@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .._catalog.mig import COMPUTE_WIDTHS
+from .mig_compute import place_compute
 from .mig_config_file import Target
 from .mig_findings import (
     KIND_OF,
@@ -48,7 +49,9 @@ RESET_ARCHITECTURES = ("ampere",)
 
 @dataclass(frozen=True)
 class Operation:
-    """A step together with what it works on."""
+    """A step together with what it works on. ``width`` and ``start`` are those of a compute instance to create; a start
+    that is None is the driver's choice.
+    """
 
     step: Step
     gpu: MigGpu
@@ -57,6 +60,7 @@ class Operation:
     compute: ComputeInstance | None = None
     new: NewInstance | None = None
     width: int = 0
+    start: int | None = None
 
     @property
     def changes_mode(self) -> bool:
@@ -284,11 +288,20 @@ def _change(gpu: MigGpu, kept: KeptInstance) -> list[Operation]:
         target = f"{where} compute instance {compute.id}"
         step = Step(DESTROY_COMPUTE_INSTANCE, target, name, None, reason, "gpu_workloads")
         found.append(Operation(step, gpu, instance=kept.instance, compute=compute))
-    for width in kept.create:
+    for width, start in zip(kept.create, _starts(kept)):
         name = str(DeviceName(width, kept.instance.profile, kept.instance.slices))
         step = Step(CREATE_COMPUTE_INSTANCE, f"{where} {name}", None, name, "the layout wants it")
-        found.append(Operation(step, gpu, instance=kept.instance, width=width))
+        found.append(Operation(step, gpu, instance=kept.instance, width=width, start=start))
     return found
+
+
+def _starts(kept: KeptInstance) -> Sequence[int | None]:
+    """First slices of the compute instances to create beside those that stay."""
+    stay = [c for c in kept.instance.compute if c not in kept.destroy]
+    if any(c.start is None for c in stay):
+        return [None] * len(kept.create)
+    taken = [(c.start or 0, c.width) for c in stay]
+    return place_compute(kept.instance.slices, taken, kept.create) or [None] * len(kept.create)
 
 
 def _create(gpu: MigGpu, new: NewInstance) -> Operation:

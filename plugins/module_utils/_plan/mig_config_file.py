@@ -22,6 +22,7 @@ VERSION = "v1"
 SELECTED = "mig_selected_config (option selected_config)"
 DOCUMENT_KEYS = ("version", "mig-configs")
 ENTRY_KEYS = ("devices", "device-filter", "mig-enabled", "mig-devices")
+UUID = re.compile(r"GPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FILTER = re.compile(r"0x([0-9a-fA-F]{8})(?::0x([0-9a-fA-F]{8}))?")
 
 
@@ -37,9 +38,11 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a layout. ``devices`` None means all; an empty ``filters`` lets every model through."""
+    """One entry of a layout. ``devices`` (indexes or UUIDs) None means all; an empty ``filters`` lets every model
+    through.
+    """
 
-    devices: tuple[int, ...] | None
+    devices: tuple[int | str, ...] | None
     filters: tuple[tuple[str, str | None], ...]
     enabled: bool
     counts: tuple[tuple[DeviceName, int], ...]
@@ -47,7 +50,7 @@ class Entry:
 
     def selects(self, gpu: MigGpu) -> bool:
         """Whether the entry is about this GPU."""
-        if self.devices is not None and gpu.index not in self.devices:
+        if self.devices is not None and not {gpu.index, gpu.uuid} & set(self.devices):
             return False
         return not self.filters or any(_passes(gpu, f) for f in self.filters)
 
@@ -110,14 +113,11 @@ def select_config(configs: dict[str, tuple[Entry, ...]], name: str | None) -> tu
 def resolve(entries: Sequence[Entry], gpus: Sequence[MigGpu]) -> dict[int, Target]:
     """GPU index -> target; the last entry that selects a GPU stands. GPUs that no entry selects are left out.
 
-    Raises ConfigError(device_not_found) for an index that the host lacks, or where no entry selects any GPU.
+    Raises ConfigError(device_not_found) for an index or UUID that the host lacks, or where no entry selects any GPU.
     """
-    present = {g.index for g in gpus}
     targets: dict[int, Target] = {}
     for entry in entries:
-        missing = sorted(set(entry.devices or ()) - present)
-        if missing:
-            raise _not_there(f"{entry.where}.devices", missing, present)
+        _all_there(entry, gpus)
         for gpu in gpus:
             if entry.selects(gpu):
                 targets[gpu.index] = Target(entry.enabled, entry.counts, entry.devices is not None, entry.where)
@@ -128,10 +128,20 @@ def resolve(entries: Sequence[Entry], gpus: Sequence[MigGpu]) -> dict[int, Targe
     return targets
 
 
-def _not_there(where: str, missing: list[int], present: set[int]) -> ConfigError:
-    has = ", ".join(map(str, sorted(present))) or "none"
-    message = f"{where} names GPU {', '.join(map(str, missing))}, but the host has these indexes: {has}"
-    return ConfigError("device_not_found", message, wanted=f"GPU {missing}", found=has)
+def _all_there(entry: Entry, gpus: Sequence[MigGpu]) -> None:
+    """Raises ConfigError where the host lacks a device of the entry. Before the driver nobody knows UUIDs."""
+    present = {g.index for g in gpus} | {g.uuid for g in gpus}
+    missing = [d for d in entry.devices or () if d not in present]
+    if not missing:
+        return
+    if any(isinstance(d, str) for d in missing):
+        has = ", ".join(str(g.uuid) for g in gpus) or "none"
+        kind = "UUIDs" if any(g.uuid for g in gpus) else "UUIDs (the driver, which knows them, is not loaded)"
+    else:
+        has, kind = ", ".join(str(g.index) for g in gpus) or "none", "indexes"
+    named = ", ".join(map(str, missing))
+    message = f"{entry.where}.devices names GPU {named}, but the host has these {kind}: {has}"
+    raise ConfigError("device_not_found", message, wanted=f"GPU {named}", found=has)
 
 
 def _entries(name: str, entries: Any) -> tuple[Entry, ...]:
@@ -159,12 +169,18 @@ def _entry(entry: Any, where: str) -> Entry:
     )
 
 
-def _devices(value: Any, where: str) -> tuple[int, ...] | None:
+def _devices(value: Any, where: str) -> tuple[int | str, ...] | None:
     if value == "all":
         return None
-    if isinstance(value, list) and all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in value):
+    if isinstance(value, list) and all(map(_is_device, value)):
         return tuple(value)
-    raise _invalid(where, f"is {value!r}", "write all, or a list of GPU indexes from 0 on")
+    raise _invalid(where, f"is {value!r}", "write all, or a list of GPU indexes from 0 on or of UUIDs (nvidia-smi -L)")
+
+
+def _is_device(value: Any) -> bool:
+    if isinstance(value, str):
+        return UUID.fullmatch(value) is not None
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _filters(value: Any, where: str) -> tuple[tuple[str, str | None], ...]:

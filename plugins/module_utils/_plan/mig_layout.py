@@ -46,12 +46,15 @@ def parse_device_name(text: str) -> DeviceName | None:
 
 @dataclass(frozen=True)
 class ComputeInstance:
-    """A compute instance: id inside its GPU instance, width in slices, MIG UUID, and process ids that use it."""
+    """A compute instance: id inside its GPU instance, width in slices, MIG UUID, process ids that use it, and its first
+    slice in the GPU instance (None where nobody says).
+    """
 
     id: int
     width: int
     uuid: str | None = None
     clients: tuple[int, ...] = ()
+    start: int | None = None
 
 
 @dataclass(frozen=True)

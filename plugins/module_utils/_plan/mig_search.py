@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import combinations, permutations, product
 
 from .._catalog.mig import MigProfile
+from .mig_compute import staying
 from .mig_layout import ComputeInstance, DeviceName, GpuInstance
 
 Widths = tuple[int, ...]
@@ -286,15 +287,11 @@ def _after(kept: KeptInstance) -> Widths:
 
 
 def _keep(instance: GpuInstance, widths: Widths) -> KeptInstance:
-    """What has to go and to come in an instance that stays; compute instances in use stay first."""
-    missing = Counter(widths)
-    destroy = []
-    for compute in sorted(instance.compute, key=lambda c: not c.clients):
-        if missing[compute.width]:
-            missing[compute.width] -= 1
-        else:
-            destroy.append(compute)
-    return KeptInstance(instance, tuple(destroy), tuple(sorted(missing.elements(), reverse=True)))
+    """What has to go and to come in an instance that stays."""
+    stay = staying(instance, widths) or ()
+    missing = Counter(widths) - Counter(c.width for c in stay)
+    gone = tuple(c for c in instance.compute if c not in stay)
+    return KeptInstance(instance, gone, tuple(sorted(missing.elements(), reverse=True)))
 
 
 def _no_arrangement(profiles: dict[str, MigProfile], wanted: Sequence[tuple[DeviceName, int]]) -> str:

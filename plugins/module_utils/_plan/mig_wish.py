@@ -38,6 +38,14 @@ class MigWish:
         if self.checkpoint is None and self.config is not None:
             select_config(parse_config(self.config), self.selected_config)
 
+    def name(self) -> str | None:
+        """Name of the layout, None for a checkpoint. Raises ConfigError."""
+        if self.checkpoint is not None:
+            return None
+        if self.config is None:
+            return self.selected_config
+        return select_config(parse_config(self.config), self.selected_config)[0]
+
     def targets(self, gpus: Sequence[MigGpu]) -> dict[int, Target]:
         """GPU index -> what it has to be. Raises ConfigError."""
         if self.checkpoint is not None:

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._catalog.labels import MIG_CORDON
 from . import labels as rules
+from .mig_nodes import is_cordoned_by_us, mig_labels
 from .model import Finding, Plan, Step
 from .proof import gpu_instances
 from .resources import countable, predict_resources
 
 UNKNOWN = "unknown"
+SUCCESS = "success"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 
@@ -25,7 +28,8 @@ class Host:
     ``state`` is ready, not_ready (no operand may land), ignored (no GPU), planned (check mode), or unknown (the node is
     left as it is). ``node`` is an explicit node name, empty for none; then ``names`` and ``addresses`` are tried.
     ``facts`` is the result of gpu_info, else empty. ``observed_at`` is when its GPUs were looked at
-    last; ``relaid``: this run changes its MIG layout.
+    last; ``relaid``: this run changes its MIG layout. ``mig_config`` and ``mig_state`` are values of mig-manager's
+    labels, empty where nobody gave the host a layout.
     """
 
     name: str
@@ -36,6 +40,8 @@ class Host:
     facts: Mapping[str, Any]
     observed_at: str = ""
     relaid: bool = False
+    mig_config: str = ""
+    mig_state: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class NodeWish:
     proof.gpu_instances.
 
     ``operands``: whether operands may land; where not though the host is ready, ``reason`` says why. ``observed_at``
-    and ``relaid`` are the host's.
+    and ``relaid`` are the host's. ``uncordon``: a MIG change that was killed has left the node cordoned.
     """
 
     host: str
@@ -58,14 +64,23 @@ class NodeWish:
     observed_at: str = ""
     relaid: bool = False
     gpu_instances: tuple[Mapping[str, Any], ...] = ()
+    uncordon: bool = False
+
+    def patch(self) -> dict[str, Any]:
+        """What the node is patched with; empty where nothing is to be done."""
+        patch: dict[str, Any] = {"metadata": {"labels": dict(self.changed)}} if self.changed else {}
+        if self.uncordon:
+            patch.setdefault("metadata", {})["annotations"] = {MIG_CORDON: None}
+            patch["spec"] = {"unschedulable": None}
+        return patch
 
 
 def match_node(host: Host, nodes: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The node of a host: by its explicit name, else by name, else by address. None where there is none."""
-    return _Index(nodes).find(host)
+    return NodeIndex(nodes).find(host)
 
 
-class _Index:
+class NodeIndex:
     """Nodes by what a host may be found by."""
 
     def __init__(self, nodes: Iterable[Mapping[str, Any]]) -> None:
@@ -75,6 +90,7 @@ class _Index:
         self.by_address = {a["address"]: n for n in seen for a in (n.get("status") or {}).get("addresses") or ()}
 
     def find(self, host: Host) -> Mapping[str, Any] | None:
+        """The host's node, or None."""
         if host.node:
             return self.by_name.get(host.node)
         tables = ((self.by_name, host.names), (self.by_label, host.names), (self.by_address, host.addresses))
@@ -90,7 +106,7 @@ def plan_nodes(
     steps: list[Step] = []
     findings: list[Finding] = []
     wishes: list[NodeWish] = []
-    index = _Index(nodes)
+    index = NodeIndex(nodes)
     for host in hosts:
         node = index.find(host)
         if node is None:
@@ -99,7 +115,7 @@ def plan_nodes(
         wish, found = _wish(host, node, mig_strategy) if host.state != UNKNOWN else (_as_it_is(host, node), ())
         wishes.append(wish)
         findings.extend(found)
-        if wish.changed:
+        if wish.patch():
             steps.append(_step(wish, node))
     findings += _shared_nodes(wishes)
     if not wishes and any(h.state != "ignored" for h in hosts):
@@ -120,8 +136,10 @@ def _wish(host: Host, node: Mapping[str, Any], mig_strategy: str) -> tuple[NodeW
         present=host.state != "ignored",
         ready=host.state in ("ready", "planned") and not refused,
         mig_capable=rules.is_mig_capable(current, predicted),
+        mig_done=host.mig_state == SUCCESS,
     )
-    wanted = {**(rules.gfd_labels(current, predicted) if known else {}), **deploy}
+    mig = mig_labels(config=host.mig_config, state=host.mig_state)
+    wanted = {**(rules.gfd_labels(current, predicted) if known else {}), **deploy, **mig}
     changed = rules.changed_labels(current, wanted, annotations=meta.get("annotations") or {})
     return NodeWish(
         host=host.name,
@@ -134,6 +152,7 @@ def _wish(host: Host, node: Mapping[str, Any], mig_strategy: str) -> tuple[NodeW
         reason=refused,
         observed_at=host.observed_at,
         relaid=host.relaid,
+        uncordon=host.mig_state == SUCCESS and is_cordoned_by_us(node),
         gpu_instances=gpu_instances(gpus),
     ), findings
 
@@ -148,6 +167,9 @@ def _step(wish: NodeWish, node: Mapping[str, Any]) -> Step:
     before = ", ".join(f"{k}={current[k]}" for k in wish.changed if k in current) or None
     after = ", ".join(f"{k}={v}" for k, v in wish.changed.items() if v is not None) or None
     reason = f"{len(wish.changed)} label(s) follow from host {wish.host}"
+    if wish.uncordon:
+        before, after = ", ".join(filter(None, (before, "cordoned"))), ", ".join(filter(None, (after, "schedulable")))
+        reason += "; an earlier change of its MIG layout left it cordoned"
     return Step("label", f"Node {wish.node}", before, after, reason)
 
 

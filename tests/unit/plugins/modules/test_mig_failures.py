@@ -141,6 +141,8 @@ def test_a_unit_that_does_not_start_is_told_and_the_others_start(tmp_path: Path)
     assert systemd.running == set(ALL) - {DCGM}
 
     systemd.relent()
+    planned = host.want({"3g.40gb": 2}, check=True)
+    assert (planned["changed"], steps(planned)) == (True, [f"start_unit {DCGM}"])
     again = host.want({"3g.40gb": 2})
     assert (again["changed"], again["writes"], systemd.running) == (True, [], set(ALL))
     assert not host.want({"3g.40gb": 2})["changed"]

@@ -40,6 +40,11 @@ WRONG = {
     "mode is a text": (document({**GOOD, "mig-enabled": "yes"}), "mig-enabled is 'yes'; write true or false"),
     "devices is another word": (document({**GOOD, "devices": "some"}), "devices is 'some'"),
     "negative index": (document({**GOOD, "devices": [-1]}), r"devices is \[-1\]"),
+    "no UUID": (document({**GOOD, "devices": ["GPU-1"]}), r"devices is \['GPU-1'\].*nvidia-smi -L"),
+    "UUID of a MIG device": (
+        document({**GOOD, "devices": ["MIG-5d4dd2a0-7d3c-4b6c-8f0e-2a1b3c4d5e6f"]}),
+        "write all, or a list",
+    ),
     "index is a bool": (document({**GOOD, "devices": [True]}), r"devices is \[True\]"),
     "malformed filter": (document({**GOOD, "device-filter": "20B010DE"}), "device-filter holds '20B010DE'"),
     "filter too short": (document({**GOOD, "device-filter": ["0x20B0"]}), "device-filter holds '0x20B0'"),
@@ -120,6 +125,24 @@ def test_index_that_the_host_lacks():
     with pytest.raises(ConfigError, match=r"names GPU 8, but the host has these indexes: 0, 1") as found:
         resolve(entries, [gpu(0), gpu(1)])
     assert found.value.kind == "device_not_found"
+
+
+NUMBER = "5d4dd2a0-7d3c-4b6c-8f0e-2a1b3c4d5e6"
+
+
+def numbered(index):
+    return MigGpu(index, f"GPU-{NUMBER}{index}", f"0000:0{index}:00.0", "20B010DE", "134710DE", "board", True)
+
+
+def test_devices_by_uuid():
+    entries = parse_config(document({**GOOD, "devices": [f"GPU-{NUMBER}1", 2]}))["a"]
+    assert list(resolve(entries, [numbered(0), numbered(1), numbered(2)])) == [1, 2]
+
+
+def test_uuid_that_the_host_lacks():
+    entries = parse_config(document({**GOOD, "devices": [f"GPU-{NUMBER}7", 0]}))["a"]
+    with pytest.raises(ConfigError, match=f"names GPU GPU-{NUMBER}7, but the host has these UUIDs: GPU-{NUMBER}0"):
+        resolve(entries, [numbered(0)])
 
 
 def test_nothing_selected():
