@@ -12,8 +12,8 @@ short_description: Install, keep or remove the packages of the NVIDIA Container 
 version_added: 0.1.0
 description:
   - Decides repository, version, packages, pin and holds from what is on the host, and brings them about. The steps
-    themselves are done by C(ansible.builtin.copy), C(ansible.builtin.apt) and C(ansible.builtin.dpkg_selections).
-    Then it looks again to prove them.
+    themselves are done by C(ansible.builtin.copy), C(ansible.builtin.apt) and C(ansible.builtin.dpkg_selections), on
+    Enterprise Linux by C(ansible.builtin.dnf). Then it looks again to prove them.
 options:
   state:
     description:
@@ -34,7 +34,8 @@ options:
     default: full
   hold:
     description:
-      - Whether to keep the version. The packages are held, and a preferences file pins their exact version.
+      - Whether to keep the version. The packages are held, and a preferences file pins their exact version. On
+        Enterprise Linux excludes in our own repository file leave the exact version only.
     type: bool
     default: true
   repository_url:
@@ -118,6 +119,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused, record_below
 from ..module_utils._ansible import fetch, runner
 from ..module_utils._observe.ask_apt import ask_apt
+from ..module_utils._observe.ask_dnf import ask_dnf
 from ..module_utils._observe.disk import DiskError
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.repository_key import KeyRefused
@@ -128,6 +130,7 @@ from ..module_utils._plan.toolkit_packages import ToolkitDecision, ToolkitWish, 
 
 # Role toolkit records its engine configuration in a file of its own.
 RECORD = "toolkit-packages"
+ASKS = {"apt": ask_apt, "dnf": ask_dnf}
 
 OPTIONS: dict[str, Any] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -142,13 +145,14 @@ OPTIONS: dict[str, Any] = {
 
 
 def decide(wish: ToolkitWish, module: AnsibleModule, record: Ownership) -> ToolkitDecision:
-    """Observes and decides; asks apt in between where packages lack."""
-    host = HostRoot(module.params["host_root"])
-    found = read_toolkit_host(host, wish, owned=tuple(record.objects))
+    """Observes and decides; asks the package manager in between where packages lack."""
+    host, run = HostRoot(module.params["host_root"]), runner(module)
+    found = read_toolkit_host(host, run, wish, owned=tuple(record.objects))
     decision = decide_toolkit(wish, found)
     if decision.ask is None:
         return decision
-    return decide_toolkit(wish, found, answer=ask_apt(host, runner(module), decision.ask, fetch=fetch))
+    answer = ASKS[decision.ask.manager](host, run, decision.ask, fetch=fetch)
+    return decide_toolkit(wish, found, answer=answer)
 
 
 def main() -> None:

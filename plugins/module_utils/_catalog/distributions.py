@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 CUDA_REPOSITORY = "https://developer.download.nvidia.com/compute/cuda/repos"
 TOOLKIT_REPOSITORY = "https://nvidia.github.io/libnvidia-container/stable/deb"
+TOOLKIT_REPOSITORY_RPM = "https://nvidia.github.io/libnvidia-container/stable/rpm"
 TOOLKIT_KEY = "https://nvidia.github.io/libnvidia-container/gpgkey"
 TOOLKIT_KEY_FINGERPRINT = "C95B321B61E88C1809C4F759DDCAE044F796ECB0"
 

@@ -22,6 +22,7 @@ from .work import Call, Work, join_work, remove_file, write_file
 
 DNF = "ansible.builtin.dnf"
 MODULE = "nvidia-driver"
+DRIVER = "driver"
 STREAM_PATH = f"/etc/dnf/modules.d/{MODULE}.module"
 
 # All of the driver has epoch 3 (NVIDIA/yum-packaging-nvidia-driver), what goes with it has none: patterns of
@@ -40,7 +41,12 @@ def stream_of(text: str | None) -> str | None:
     return fields.get("stream") or None
 
 
-def lock(prefix: str) -> tuple[str, ...]:
+def locked_names(wanted: PackageSet) -> tuple[str, ...]:
+    """The beginnings of the excludes: the driver's are many and know each other by their epoch, others have names."""
+    return LOCKED if wanted.owner == DRIVER else tuple(f"{name}-0:" for name in wanted.patterns)
+
+
+def lock(prefix: str, names: Sequence[str] = LOCKED) -> tuple[str, ...]:
     """Excludes that leave nothing but the branch or the exact version ``prefix``; none for any version.
 
     dnf knows no "all but": so one pattern for each place at which another version can differ.
@@ -54,7 +60,7 @@ def lock(prefix: str) -> tuple[str, ...]:
     # Not ?*: where no version fits a pattern, dnf holds it against name, version and release as one text.
     goes_on = [f"{stem}[!-]*"] if stem == version else []
     tails = (*differs, *ends_early, *goes_on)
-    return tuple(f"{name}{tail}" for name in LOCKED for tail in tails)
+    return tuple(f"{name}{tail}" for name in names for tail in tails)
 
 
 def locked_version(wanted: PackageSet, version: str) -> str:
@@ -75,7 +81,7 @@ class Dnf:
         """The repository's file with the lock; all streams are seen, because the right one is enabled only later."""
         if not isinstance(repository, DnfRepository):
             return ""
-        return repository.render(lock(wanted.prefix), all_streams=True)
+        return repository.render(lock(wanted.prefix, locked_names(wanted)), all_streams=True)
 
     def plan_install(self, change: Change) -> Work:
         """Key, repository with its lock, stream, packages."""
@@ -115,7 +121,7 @@ def _repository(change: Change) -> Work:
         parts.append(write_file(repository.key_path, change.key, found=found, action="add_key", reason=reason))
         if not any(matches(n, (f"{repository.rpm_key}*",)) for n in change.packages):
             parts.append(Work(objects={f"rpm_key:{repository.key_fingerprint}": (None, True)}))
-    text = repository.render(lock(locked_version(change.wanted, change.version)))
+    text = repository.render(lock(locked_version(change.wanted, change.version), locked_names(change.wanted)))
     found = change.files.get(repository.source_path)
     action = "add_repository" if found is None else "pin"
     reason = "the packages come from this repository, in this version only"

@@ -13,17 +13,25 @@ from .model import Finding
 
 KEYS = "/etc/pki/rpm-gpg"
 REPOSITORIES = "/etc/yum.repos.d"
+# What a repository's key signs.
+PACKAGES, INDEX = "packages", "index"
 HEADER = "# Managed by gpu.fleet; removed with the role that wrote it.\n"
 
 
 @dataclass(frozen=True)
 class DnfRepository:
-    """``name`` is a part of file names; ``uri`` ends with a slash."""
+    """``name`` is a part of file names; ``uri`` ends with a slash.
+
+    ``signs``: what the key signs, PACKAGES or the INDEX, which has the packages' checksums.
+    ``priority``: below 99 what it offers is not looked for elsewhere, where the lock would not hold.
+    """
 
     name: str
     uri: str
     key_url: str
     key_fingerprint: str
+    signs: str = PACKAGES
+    priority: int | None = None
 
     @property
     def key_path(self) -> str:
@@ -47,12 +55,19 @@ class DnfRepository:
             f"name=NVIDIA {self.name} (gpu.fleet)",
             f"baseurl={self.uri}",
             "enabled=1",
-            "gpgcheck=1",
+            *self._checks(all_streams),
             f"gpgkey=file://{self.key_path}",
             *([f"excludepkgs={' '.join(excludes)}"] if excludes else []),
             *(["module_hotfixes=1"] if all_streams else []),
+            *([f"priority={self.priority}"] if self.priority is not None else []),
         ]
         return HEADER + "".join(f"{line}\n" for line in lines)
+
+    def _checks(self, question: bool) -> tuple[str, ...]:
+        """An index is checked when it is installed from: a question cannot trust a key for the time of one answer."""
+        if self.signs == PACKAGES:
+            return ("gpgcheck=1",)
+        return (f"repo_gpgcheck={int(not question)}", "gpgcheck=0")
 
 
 def find_dnf_conflicts(repository: DnfRepository, sources: Iterable[DnfSource]) -> tuple[Finding, ...]:

@@ -7,31 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from .._catalog import distributions
-from .._catalog.distributions import APT
+from .._catalog.distributions import DNF, distribution_of
 from .._catalog.packages import TOOLKIT_PACKAGES, TOOLKIT_PROGRAMS_PACKAGE
 from .ask import Answer, Ask
 from .driver_findings import find_needed_by_others, find_unresolved, find_unsupported, find_wrong_version, offers
 from .driver_wish import WrongOption, read_fingerprint, read_url
-from .facts import AptSource, Kernel, OsRelease, Package, Resolution
+from .facts import AptSource, DnfSource, Kernel, OsRelease, Package, Resolution
+from .package_manager import Change, Removal
+from .package_managers import manager_of
 from .packages import PackageSet, find_foreign_holds, find_kernel_images, lacking
-from .packages_apt import (
-    pin_path,
-    pin_version,
-    plan_holds,
-    plan_no_packages,
-    plan_packages,
-    plan_pin,
-    render_pin,
-)
-from .repository import Repository, find_conflicts, plan_no_repository, plan_repository
+from .repository import Repository, find_conflicts
+from .repository_dnf import INDEX, DnfRepository, find_dnf_conflicts
 from .versions import upstream_version
 from .work import Work, join_work
 
 ROLE = "toolkit"
+# Before repositories that say nothing (99, dnf.conf(5)).
+PRIORITY = 90
 VERSION = re.compile(r"^\d+\.\d+\.\d+(?:~?[a-z]+\.\d+)?(?:-\S+)?$")
 
 
@@ -59,6 +55,7 @@ class ToolkitHost:
     key: str | None
     sources: tuple[AptSource, ...]
     owned: tuple[str, ...]
+    repositories: tuple[DnfSource, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,19 +83,18 @@ def toolkit_wish(params: Mapping[str, Any]) -> ToolkitWish:
     )
 
 
-def toolkit_repository(wish: ToolkitWish, kernel: Kernel) -> Repository:
-    """NVIDIA's repository of the toolkit, one for all Debian releases, or the user's copy of it."""
-    machine = distributions.machine_of(kernel.machine)
+def toolkit_repository(wish: ToolkitWish, os: OsRelease, kernel: Kernel) -> Repository | DnfRepository:
+    """NVIDIA's repository of the toolkit, one for all releases of a package manager, or the user's copy of it."""
+    row, machine = distribution_of(os.id, os.version), distributions.machine_of(kernel.machine)
+    key_url = wish.repository_key_url or distributions.TOOLKIT_KEY
+    fingerprint = wish.repository_key_fingerprint or distributions.TOOLKIT_KEY_FINGERPRINT
+    if row and row.manager == DNF:
+        base = wish.repository_url or distributions.TOOLKIT_REPOSITORY_RPM
+        # NVIDIA signs the index here, and not the packages. Its CUDA repository has packages of the same names.
+        return DnfRepository("toolkit", f"{base}/{kernel.machine}/", key_url, fingerprint, INDEX, PRIORITY)
     architecture = machine.debian if machine else ""
     base = wish.repository_url or distributions.TOOLKIT_REPOSITORY
-    return Repository(
-        name="toolkit",
-        uri=f"{base}/{architecture}/",
-        suite="/",
-        architecture=architecture,
-        key_url=wish.repository_key_url or distributions.TOOLKIT_KEY,
-        key_fingerprint=wish.repository_key_fingerprint or distributions.TOOLKIT_KEY_FINGERPRINT,
-    )
+    return Repository("toolkit", f"{base}/{architecture}/", "/", architecture, key_url, fingerprint)
 
 
 def toolkit_set(wish: ToolkitWish) -> PackageSet:
@@ -111,24 +107,42 @@ def decide_toolkit(wish: ToolkitWish, host: ToolkitHost, *, answer: Answer | Non
     """Without ``answer`` the decision may be an ``ask``; with it, never."""
     if wish.state == "absent":
         return _absent(wish, host, answer)
-    repository = toolkit_repository(wish, host.kernel)
-    found = find_unsupported(host.os, host.kernel, managers=(APT,)) + find_conflicts(repository, host.sources)
+    repository = toolkit_repository(wish, host.os, host.kernel)
+    found = find_unsupported(host.os, host.kernel) + _conflicts(repository, host)
     if found:
         return ToolkitDecision(Work(findings=found))
-    wanted = toolkit_set(wish)
+    wanted, manager = toolkit_set(wish), manager_of(host.os)
     missing = lacking(wanted, host.packages)
     needs_key = host.key != repository.key_fingerprint
     if answer is None and (missing or needs_key):
-        pin = pin_version(replace(wanted, hold=False), wish.version)
-        text = render_pin(wanted.patterns, pin) if pin else ""
         return ToolkitDecision(
-            ask=Ask("install", missing, repository, text, TOOLKIT_PROGRAMS_PACKAGE, needs_key=needs_key)
+            ask=Ask(
+                kind="install",
+                packages=missing,
+                repository=repository,
+                pin=manager.pin(wanted, repository),
+                kernel_package=TOOLKIT_PROGRAMS_PACKAGE,
+                needs_key=needs_key,
+                manager=manager.name,
+                prefix=wanted.prefix,
+                of_set=wanted.names,
+            )
         )
     return _present(host, wanted, repository, answer, missing)
 
 
+def _conflicts(repository: Repository | DnfRepository, host: ToolkitHost) -> tuple[Any, ...]:
+    if isinstance(repository, DnfRepository):
+        return find_dnf_conflicts(repository, host.repositories)
+    return find_conflicts(repository, host.sources)
+
+
 def _present(
-    host: ToolkitHost, wanted: PackageSet, repository: Repository, answer: Answer | None, missing: tuple[str, ...]
+    host: ToolkitHost,
+    wanted: PackageSet,
+    repository: Repository | DnfRepository,
+    answer: Answer | None,
+    missing: tuple[str, ...],
 ) -> ToolkitDecision:
     resolution = answer.resolution if answer else Resolution({})
     installed = host.packages.get(TOOLKIT_PROGRAMS_PACKAGE)
@@ -138,47 +152,45 @@ def _present(
     problems = _problems(host, wanted, repository, answer) if answer and missing else ()
     if problems:
         return ToolkitDecision(Work(findings=problems), version=version or None)
-    changing = (*resolution.install, *resolution.remove)
-    # What changes was released before, so it has to be held again.
-    free = {n: replace(p, held=p.held and n not in changing) for n, p in host.packages.items()}
-    pin = host.files.get(pin_path(wanted.owner))
-    work = join_work(
-        [
-            plan_repository(repository, host.files, key=answer.key if answer else None),
-            plan_pin(wanted, version, found=pin, owned=host.owned),
-            plan_packages(wanted, host.packages, resolution=resolution, disrupts="nothing"),
-            plan_holds(wanted.names, free, hold=wanted.hold, ours=host.owned),
-        ]
+    change = Change(
+        wanted=wanted,
+        repository=repository,
+        packages=host.packages,
+        files=host.files,
+        owned=host.owned,
+        resolution=resolution,
+        key=answer.key if answer else None,
+        version=version,
+        disrupts="nothing",
     )
-    return ToolkitDecision(work, version=version)
+    return ToolkitDecision(manager_of(host.os).plan_install(change), version=version)
 
 
-def _problems(host: ToolkitHost, wanted: PackageSet, repository: Repository, answer: Answer) -> tuple[Any, ...]:
-    resolution, package = answer.resolution, TOOLKIT_PROGRAMS_PACKAGE
+def _problems(
+    host: ToolkitHost, wanted: PackageSet, repository: Repository | DnfRepository, answer: Answer
+) -> tuple[Any, ...]:
+    resolution, package, program = answer.resolution, TOOLKIT_PROGRAMS_PACKAGE, manager_of(host.os).name
     if resolution.error:
-        return (find_unresolved(wanted, package, answer, repository.uri, host.kernel),)
+        return (find_unresolved(wanted, package, answer, repository.uri, host.kernel, manager=program),)
     found = resolution.install.get(package) or (host.packages[package].version if package in host.packages else "")
     if wanted.prefix and not offers((found,), wanted.prefix):
         return (find_wrong_version(wanted, package, answer, repository.uri),)
     changing = (*resolution.install, *resolution.remove)
-    return find_kernel_images(resolution) + find_foreign_holds(changing, host.packages, host.owned)
+    blocked = find_kernel_images(resolution, manager=program)
+    return blocked + find_foreign_holds(changing, host.packages, host.owned, manager=program)
 
 
 def _absent(wish: ToolkitWish, host: ToolkitHost, answer: Answer | None) -> ToolkitDecision:
     """Takes away what the record names, and nothing else."""
     if not host.owned:
         return ToolkitDecision()
-    repository, wanted = toolkit_repository(wish, host.kernel), toolkit_set(wish)
+    repository, manager = toolkit_repository(wish, host.os, host.kernel), manager_of(host.os)
     ours = tuple(n for n in sorted(host.packages) if f"package:{n}" in host.owned)
     asked = tuple(n for n in ours if n in TOOLKIT_PACKAGES["full"])
     if asked and answer is None:
-        return ToolkitDecision(ask=Ask("remove", asked, repository))
+        return ToolkitDecision(ask=Ask("remove", asked, repository, manager=manager.name))
     resolution = answer.resolution if answer else Resolution({})
     removable = tuple(n for n in resolution.remove if n in ours)
-    pin = host.files.get(pin_path(wanted.owner))
-    parts = [
-        Work(findings=find_needed_by_others(answer, ours) if answer else ()),
-        plan_no_packages(wanted, host.packages, removable=removable, pin=pin, owned=host.owned),
-        plan_no_repository(repository, host.files, host.owned),
-    ]
-    return ToolkitDecision(join_work(parts))
+    removal = Removal(ROLE, (repository,), host.packages, host.files, host.owned, removable)
+    problems = find_needed_by_others(answer, ours, manager=manager.name) if answer else ()
+    return ToolkitDecision(join_work([Work(findings=problems), manager.plan_remove(removal)]))

@@ -13,8 +13,15 @@ from ansible_collections.gpu.fleet.plugins.module_utils._catalog.distributions i
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog.packages import TOOLKIT_PACKAGES
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import WrongOption
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import Kernel, OsRelease, Package, Resolution
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
+    DnfSource,
+    Kernel,
+    OsRelease,
+    Package,
+    Resolution,
+)
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages_apt import render_pin
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages_dnf import lock
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.toolkit_packages import (
     ToolkitHost,
     decide_toolkit,
@@ -35,7 +42,7 @@ WISH = toolkit_wish(PARAMS)
 NAMES = TOOLKIT_PACKAGES["full"]
 KERNEL = Kernel("6.1.0", "x86_64", headers=False, secure_boot=None)
 BARE = ToolkitHost(OsRelease("debian", "12", "Debian 12"), KERNEL, {}, {}, None, (), ())
-REPOSITORY = toolkit_repository(WISH, KERNEL)
+REPOSITORY = toolkit_repository(WISH, BARE.os, KERNEL)
 FILES = {
     REPOSITORY.key_path: "KEY",
     REPOSITORY.source_path: REPOSITORY.render(),
@@ -90,8 +97,51 @@ def test_a_version_that_is_not_on_offer():
     assert "1.20.2-1, 1.18.1-1" in decision.work.plan.message()
 
 
+ROCKY = OsRelease("rocky", "9.6", "Rocky Linux 9.6")
+RPM = toolkit_repository(WISH, ROCKY, KERNEL)
+
+
+def test_enterprise_linux_gets_a_repository_whose_index_is_signed_and_that_offers_one_version():
+    bare = replace(BARE, os=ROCKY)
+    ask = decide_toolkit(WISH, bare).ask
+    assert (ask.manager, ask.packages, ask.needs_key) == ("dnf", NAMES, True)
+    assert ask.repository.uri == "https://nvidia.github.io/libnvidia-container/stable/rpm/x86_64/"
+    # The key is not trusted yet when the question is asked; the installation checks.
+    assert "repo_gpgcheck=0" in ask.pin.splitlines()
+    work = decide_toolkit(WISH, bare, answer=ANSWER).work
+    assert steps(decide_toolkit(WISH, bare, answer=ANSWER)) == [
+        f"add_key {RPM.key_path}",
+        f"add_repository {RPM.source_path}",
+        *(f"install {n}" for n in NAMES),
+    ]
+    (text,) = [c.args["content"] for c in work.calls if c.args.get("dest") == RPM.source_path]
+    assert {"repo_gpgcheck=1", "gpgcheck=0", "priority=90"} <= set(text.splitlines())
+    (excludes,) = [line for line in text.splitlines() if line.startswith("excludepkgs=")]
+    assert {word.partition("-0:")[0] for word in excludes.partition("=")[2].split()} == set(NAMES)
+    assert "libnvidia-container1-0:1.20.[!2]*" in excludes
+    (install,) = [c for c in work.calls if c.module == "ansible.builtin.dnf"]
+    assert set(install.args["name"]) == {f"{n}-1.20.2-1" for n in NAMES}
+
+
+def test_enterprise_linux_unchanged_and_removed():
+    files = {RPM.key_path: "KEY", RPM.source_path: RPM.render(lock("1.20.2", [f"{n}-0:" for n in NAMES]))}
+    owned = (*(f"file:{p}" for p in files), *(f"package:{n}" for n in NAMES))
+    packages = {n: Package(n, "1.20.2-1", "x86_64", "installed", held=False) for n in NAMES}
+    ready = replace(BARE, os=ROCKY, packages=packages, files=files, key=TOOLKIT_KEY_FINGERPRINT, owned=owned)
+    decision = decide_toolkit(WISH, ready)
+    assert (decision.ask, steps(decision)) == (None, [])
+    gone = decide_toolkit(replace(WISH, state="absent"), ready, answer=Answer(Resolution({}, NAMES), taken=NAMES))
+    assert {s.target for s in gone.work.steps} == {*NAMES, *files}
+
+
+def test_another_section_for_the_repository_is_a_conflict():
+    other = DnfSource("/etc/yum.repos.d/nvidia-container-toolkit.repo", "nvidia-container-toolkit", RPM.uri.rstrip("/"))
+    found = decide_toolkit(WISH, replace(BARE, os=ROCKY, repositories=(other,))).work.findings
+    assert [f.id for f in found] == ["GPU-PKG-001"]
+
+
 def test_another_system_is_refused():
-    decision = decide_toolkit(WISH, replace(BARE, os=OsRelease("rocky", "9.6", "Rocky Linux 9.6")))
+    decision = decide_toolkit(WISH, replace(BARE, os=OsRelease("arch", "", "Arch Linux")))
     assert [f.id for f in decision.work.findings] == ["GPU-PKG-101"]
 
 
