@@ -26,7 +26,9 @@ description:
 options:
   state:
     description:
-      - V(present) installs and keeps the driver. V(absent) removes exactly what this module brought, by its own record.
+      - V(present) installs and keeps the driver. V(absent) removes what this module brought, by its own record.
+      - Packages that came along with it, such as dkms or a compiler, stay. A finding names them with the command that
+        removes them.
     type: str
     choices: [present, absent]
     default: present

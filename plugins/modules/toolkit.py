@@ -17,7 +17,8 @@ description:
 options:
   state:
     description:
-      - V(present) installs and keeps the packages. V(absent) removes exactly what this module brought, by its record.
+      - V(present) installs and keeps the packages. V(absent) removes what this module brought, by its record.
+      - Packages that came along with it stay. A finding names them with the command that removes them.
     type: str
     choices: [present, absent]
     default: present

@@ -43,6 +43,7 @@ REMAINS = (
     *("/usr/bin/nvidia-container-toolkit", "/usr/lib/x86_64-linux-gnu/liblzma.so.5", "/usr/share/doc/liblzma5/"),
 )
 
+STAYS = re.compile(r"where nothing of yours uses them: apt-get remove ([^\"\n]+)")
 FOLDER = re.compile(r" came: (directory|d) ")  # also one of the image, copied up when a file came and went in it
 
 
@@ -53,9 +54,18 @@ def removals(lab: Lab, calm: Calm) -> tuple[proving.Run, proving.Run]:
     playbook = lab.folder / "removal.yml"
     states = {f"{role}_state": "absent" for role in ROLES}
     roles = [{"role": f"gpu.fleet.{role}"} for role in ROLES]
-    play = {"hosts": calm.host.name, "gather_facts": False, "vars": states, "roles": roles}
+    shown = {"ansible.builtin.debug": {"msg": "{{ driver_result.findings + toolkit_result.findings }}"}}
+    play = {"hosts": calm.host.name, "gather_facts": False, "vars": states, "roles": roles, "post_tasks": [shown]}
     playbook.write_text(json.dumps([play]))
     return proving.play(lab, str(playbook)), proving.play(lab, str(playbook))
+
+
+@pytest.fixture(scope="module")
+def cleared(calm: Calm, removals: tuple[proving.Run, proving.Run]) -> list[str]:
+    """The packages that stayed, after the command that the findings name has removed them."""
+    names = [name for found in STAYS.findall(removals[0].text) for name in found.split()]
+    calm.host.run(["apt-get", "remove", "--yes", *names])
+    return names
 
 
 def test_site_had_changed_the_host(calm: Calm) -> None:
@@ -67,13 +77,18 @@ def test_removal_succeeds(removals: tuple[proving.Run, proving.Run]) -> None:
     assert removals[0].total("changed") > 0
 
 
-def test_host_is_as_it_was_before(calm: Calm, removals: tuple[proving.Run, proving.Run]) -> None:
+def test_what_came_along_is_named(cleared: list[str]) -> None:
+    assert {"dkms", "make"} <= set(cleared)
+    assert [name for name in cleared if "nvidia" in name] == []
+
+
+def test_host_is_as_it_was_before(calm: Calm, cleared: list[str]) -> None:
     rows = file_tree.differences(calm.bare, file_tree.snapshot(calm.host))
     left = [row for row in rows if not row.startswith(REMAINS) and not FOLDER.search(row)]
     assert not left, "\n".join(left)
 
 
-def test_no_package_of_nvidia_is_left(calm: Calm, removals: tuple[proving.Run, proving.Run]) -> None:
+def test_no_package_of_nvidia_is_left(calm: Calm, cleared: list[str]) -> None:
     listed = calm.host.run(["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n"])
     installed = [row for row in listed.splitlines() if row.endswith(" installed")]
     assert [row for row in installed if "nvidia" in row or "cuda" in row or "dkms" in row] == []

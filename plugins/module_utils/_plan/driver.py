@@ -311,7 +311,7 @@ class _Present(_Kept):
 
 
 def _absent(wish: DriverWish, host: DriverHost, answer: Answer | None) -> DriverDecision:
-    """Takes away what the record names, and nothing else."""
+    """Takes away what the record names and is the driver's, and nothing else."""
     if not host.owned:
         return DriverDecision()
     manager = manager_of(host.os)
@@ -320,10 +320,11 @@ def _absent(wish: DriverWish, host: DriverHost, answer: Answer | None) -> Driver
     if asked and answer is None:
         return DriverDecision(ask=Ask("remove", asked, None, manager=manager.name))
     resolution = answer.resolution if answer else Resolution({})
-    removable = tuple(n for n in resolution.remove if n in ours)
+    removable = tuple(n for n in resolution.remove if n in asked)
     repositories = our_repositories(wish, host)
     removal = Removal(ROLE, repositories, host.packages, host.files, host.owned, removable)
     problems = findings.find_needed_by_others(answer, ours, manager=manager.name) if answer else ()
+    problems += findings.find_staying(ours, asked, manager=manager.name)
     parts = [Work(findings=problems), _unload(host, removable), plan_no_parts(host), manager.plan_remove(removal)]
     if f"file:{MODULES_LOAD}" in host.owned:
         boot, reason = host.files.get(MODULES_LOAD), "there is nothing to load any more"

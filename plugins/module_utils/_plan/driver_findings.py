@@ -26,6 +26,7 @@ from .packages import PackageSet, is_of, matches
 from .repository import Repository
 from .repository_dnf import DnfRepository
 from .versions import branch_number, is_older
+from .words import some
 
 BOTH = (distributions.APT, distributions.DNF)
 
@@ -419,6 +420,27 @@ def find_needed_by_others(answer: Answer, ours: Sequence[str], *, manager: str =
             wanted="nothing on this host that needs these packages",
             found=f"{words.simulate_removal} would take {', '.join(others)} too",
             remedy=f"remove it first: {words.remove} {' '.join(others)}",
+            source=words.manual,
+        ),
+    )
+
+
+def find_staying(ours: Sequence[str], removed: Sequence[str], *, manager: str = "apt") -> tuple[Finding, ...]:
+    """What came along and stays: compilers or perl may by now be used by something that the package manager does not
+    know of, so only a person can say whether they may go.
+    """
+    words = WORDS[manager]
+    stays = [n for n in ours if n not in removed]
+    if not stays:
+        return ()
+    return (
+        Finding(
+            id="GPU-PKG-127",
+            severity="info",
+            summary=f"{len(stays)} packages that came along stay: {some(stays)}",
+            wanted="nothing but the role's own packages is removed",
+            found=f"{', '.join(stays)} (our record, package database)",
+            remedy=f"where nothing of yours uses them: {words.remove} {' '.join(stays)}",
             source=words.manual,
         ),
     )

@@ -14,7 +14,14 @@ from .._catalog import distributions
 from .._catalog.distributions import DNF, distribution_of
 from .._catalog.packages import TOOLKIT_PACKAGES, TOOLKIT_PROGRAMS_PACKAGE
 from .ask import Answer, Ask
-from .driver_findings import find_needed_by_others, find_unresolved, find_unsupported, find_wrong_version, offers
+from .driver_findings import (
+    find_needed_by_others,
+    find_staying,
+    find_unresolved,
+    find_unsupported,
+    find_wrong_version,
+    offers,
+)
 from .driver_wish import WrongOption, read_fingerprint, read_url
 from .facts import AptSource, DnfSource, Kernel, OsRelease, Package, Resolution
 from .package_manager import Change, Removal
@@ -181,7 +188,7 @@ def _problems(
 
 
 def _absent(wish: ToolkitWish, host: ToolkitHost, answer: Answer | None) -> ToolkitDecision:
-    """Takes away what the record names, and nothing else."""
+    """Takes away what the record names and is the toolkit's, and nothing else."""
     if not host.owned:
         return ToolkitDecision()
     repository, manager = toolkit_repository(wish, host.os, host.kernel), manager_of(host.os)
@@ -190,7 +197,8 @@ def _absent(wish: ToolkitWish, host: ToolkitHost, answer: Answer | None) -> Tool
     if asked and answer is None:
         return ToolkitDecision(ask=Ask("remove", asked, repository, manager=manager.name))
     resolution = answer.resolution if answer else Resolution({})
-    removable = tuple(n for n in resolution.remove if n in ours)
+    removable = tuple(n for n in resolution.remove if n in asked)
     removal = Removal(ROLE, (repository,), host.packages, host.files, host.owned, removable)
     problems = find_needed_by_others(answer, ours, manager=manager.name) if answer else ()
+    problems += find_staying(ours, asked, manager=manager.name)
     return ToolkitDecision(join_work([Work(findings=problems), manager.plan_remove(removal)]))

@@ -414,6 +414,23 @@ def test_no_hold_pins_the_branch_and_releases_our_holds_only():
 ABSENT = replace(WISH, state="absent")
 
 
+CAME_ALONG = ("dkms", "make", "perl")
+
+
+@pytest.mark.parametrize("names", [(), CAME_ALONG[:1], CAME_ALONG])
+def test_what_came_along_stays_and_is_named_before_and_after(names):
+    owned = (*READY.owned, *(f"package:{n}" for n in CAME_ALONG))
+    more = {n: package(n) for n in names}
+    before = replace(READY, owned=owned, packages={**READY.packages, **more})
+    gone = Answer(Resolution({}, (*SET, *names)), taken=tuple(SET))
+    after = replace(BARE, owned=owned, packages={**BARE.packages, **more})
+    for decision in (decide_driver(ABSENT, before, answer=gone), decide_driver(ABSENT, after)):
+        assert not {s.target for s in decision.work.steps} & set(names)
+        found = [f for f in decision.work.findings if f.id == "GPU-PKG-127"]
+        assert [f.severity for f in found] == (["info"] if names else [])
+        assert all(f.remedy.endswith(f"apt-get remove {' '.join(names)}") for f in found)
+
+
 def test_removal_asks_for_the_set_and_headers_and_takes_only_what_is_ours():
     host = replace(
         READY, packages={**READY.packages, HEADERS: package(HEADERS), "dkms": package("dkms"), "vim": package("vim")}
@@ -430,7 +447,7 @@ def test_removal_asks_for_the_set_and_headers_and_takes_only_what_is_ours():
         *(f"unhold {n}" for n in NAMES),
     ]
     removed = {s.target for s in decision.work.steps if s.action == "remove"}
-    assert removed == {*SET, HEADERS, "dkms"}
+    assert removed == {*SET, HEADERS}
     assert {s.action for s in decision.work.steps} >= {"unpin", "remove_repository", "remove_key", "forget_at_boot"}
 
 

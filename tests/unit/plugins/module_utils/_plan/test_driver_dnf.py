@@ -397,6 +397,19 @@ def test_removal_takes_packages_stream_repository_and_key():
     assert [(c["state"], c["name"]) for c in dnf_calls(decision)] == [("absent", list(PACKAGES))]
 
 
+def test_what_came_along_stays_and_is_named():
+    host = replace(
+        READY,
+        owned=(*READY.owned, "package:gcc"),
+        packages={**PACKAGES, "gcc": replace(next(iter(PACKAGES.values())), name="gcc")},
+    )
+    reply = Answer(Resolution({}, (*PACKAGES, "gcc")), taken=tuple(PACKAGES))
+    decision = decide_driver(ABSENT, host, answer=reply)
+    assert "remove gcc" not in steps(decision)
+    (found,) = [f for f in decision.work.findings if f.id == "GPU-PKG-127"]
+    assert found.remedy.endswith("dnf remove gcc")
+
+
 def test_after_the_removal_the_record_forgets():
     decision = decide_driver(ABSENT, replace(EL9, owned=READY.owned))
     assert (decision.ask, steps(decision)) == (None, [])

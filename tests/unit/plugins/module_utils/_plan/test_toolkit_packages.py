@@ -150,6 +150,11 @@ def test_removal_takes_what_is_ours_and_forgets():
     assert set(decide_toolkit(absent, READY).ask.packages) == set(NAMES)
     decision = decide_toolkit(absent, READY, answer=Answer(Resolution({}, NAMES), taken=NAMES))
     assert {s.target for s in decision.work.steps if s.action == "remove"} == set(NAMES)
+    along = Package("libcap2", "1", "", "installed", False)
+    more = replace(READY, owned=(*READY.owned, "package:libcap2"), packages={**READY.packages, "libcap2": along})
+    left = decide_toolkit(absent, more, answer=Answer(Resolution({}, (*NAMES, "libcap2")), taken=NAMES))
+    assert {s.target for s in left.work.steps if s.action == "remove"} == set(NAMES)
+    assert [f.remedy for f in left.work.findings] == ["where nothing of yours uses them: apt-get remove libcap2"]
     gone = decide_toolkit(absent, replace(BARE, owned=READY.owned))
     assert (gone.ask, steps(gone), set(gone.work.gone)) == (None, [], set(READY.owned))
     assert steps(decide_toolkit(absent, replace(READY, owned=()))) == []
