@@ -348,13 +348,13 @@ def driver_packages(
     return None
 
 
-def becomes(distribution: str, version: str, *, branch: int, source: str) -> int:
-    """The branch that packages of ``branch`` really bring: another one where they are transitional."""
+def transition_of(distribution: str, version: str, *, branch: int, source: str) -> Transition | None:
+    """The row of a branch whose packages bring another one; None where they bring what their names say."""
     known = distribution_of(distribution, version)
     for row in TRANSITIONS:
         if known is not None and known.directory in row.systems and (row.repository, row.former) == (source, branch):
-            return row.present
-    return branch
+            return row
+    return None
 
 
 def has_branch(first: int | None, last: int | None, branch: int) -> bool:

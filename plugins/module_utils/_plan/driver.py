@@ -117,6 +117,7 @@ def _refusals(wish: DriverWish, host: DriverHost, flavour: Flavour, sets: Sequen
     if flavour.name and not sets:
         found += findings.find_no_packages(wish, host.os, flavour.name)
     if sets:
+        found += findings.find_transitional(wish, host.os)
         found += findings.find_repository_package(sets[0].row.repository_package, host.packages, wish)
     return found + find_repository(driver_repository(wish, host), host)
 
@@ -236,6 +237,7 @@ class _Present(_Kept):
         version = self._version(resolution)
         gpus = gpus_of(self.host.pci)
         found += findings.find_known_bad(version, gpus) + findings.find_too_early(version, gpus)
+        found += findings.find_build_limits(resolution.install, self.host.kernel)
         found += self.parts.find_other_versions(version, self.set.names)
         if any(f.severity == "error" for f in found):
             return DriverDecision(Work(findings=found), version=version, flavour=self.flavour)

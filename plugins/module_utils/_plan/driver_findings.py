@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .._catalog import branches, distributions
 from .._catalog import packages as names
+from .._catalog.components import BUILD_LIMITS, COMPONENT_PACKAGES
 from .._catalog.gpus import first_release
 from .._catalog.module_origins import mok_needed
 from .ask import Answer
@@ -25,7 +26,7 @@ from .package_words import WORDS
 from .packages import PackageSet, is_of, matches
 from .repository import Repository
 from .repository_dnf import DnfRepository
-from .versions import branch_number, is_older
+from .versions import branch_number, is_older, upstream_version
 from .words import some
 
 BOTH = (distributions.APT, distributions.DNF)
@@ -173,6 +174,50 @@ def _no_kind(wish: DriverWish, os: OsRelease, flavour: str) -> Finding:
         found=f"branch {wish.branch}, {flavour}: {'DKMS' if wish.precompiled == 'true' else 'compiled modules'} only",
         remedy="set driver_precompiled to auto",
         source=names.PRECOMPILED,
+    )
+
+
+def find_transitional(wish: DriverWish, os: OsRelease) -> tuple[Finding, ...]:
+    """A distribution keeps the names of a former branch, whose packages bring another one."""
+    row = names.transition_of(os.id, os.version, branch=wish.branch, source=wish.source)
+    if row is None:
+        return ()
+    return (
+        Finding(
+            id="GPU-PKG-140",
+            severity="error",
+            summary=f"packages of branch {row.former} in the archive of {os.name} only bring branch {row.present}",
+            wanted=f"driver_branch {row.former} (driver_source {wish.source})",
+            found=f"transitional packages, whose only content is a dependency on those of {row.present}",
+            remedy=f"set driver_branch to '{row.present}', or driver_source to cuda_repo",
+            source=row.source,
+        ),
+    )
+
+
+def find_build_limits(versions: Mapping[str, str], kernel: Kernel) -> tuple[Finding, ...]:
+    """Modules beside the driver that do not compile on the running kernel. ``versions``: name of a package -> what is
+    about to be installed.
+    """
+    rows = [
+        (limit, name, versions[name])
+        for limit in BUILD_LIMITS
+        for part in COMPONENT_PACKAGES
+        for name in part.names
+        if part.component == limit.component and name in versions
+    ]
+    return tuple(
+        Finding(
+            id="GPU-PKG-141",
+            severity="error",
+            summary=f"{name} {upstream_version(version)} does not compile on kernel {kernel.release}",
+            wanted=f"{limit.below} or later from kernel {limit.kernel} on",
+            found=f"{version}, about to be installed",
+            remedy=f"set driver_components.{limit.component} to false, or bring a newer {name} into the repository",
+            source=limit.source,
+        )
+        for limit, name, version in dict.fromkeys(rows)
+        if is_older(version, limit.below) and not is_older(kernel.release.partition("-")[0], limit.kernel)
     )
 
 

@@ -262,10 +262,10 @@ def test_a_transition_is_complete(row):
 
 
 def test_the_branch_that_packages_really_bring():
-    assert catalog.becomes("ubuntu", "24.04", branch=570, source="distro") == 580
-    assert catalog.becomes("ubuntu", "24.04", branch=570, source="cuda_repo") == 570
-    assert catalog.becomes("ubuntu", "24.04", branch=580, source="distro") == 580
-    assert catalog.becomes("debian", "12", branch=570, source="distro") == 570
+    assert catalog.transition_of("ubuntu", "24.04", branch=570, source="distro").present == 580
+    assert catalog.transition_of("ubuntu", "24.04", branch=570, source="cuda_repo") is None
+    assert catalog.transition_of("ubuntu", "24.04", branch=580, source="distro") is None
+    assert catalog.transition_of("debian", "12", branch=570, source="distro") is None
 
 
 # os-release and kernel -> package, its version where the name lacks it, what follows later kernels.

@@ -77,7 +77,6 @@ DEBIAN = replace(
     kernel=replace(UBUNTU.kernel, release="6.1.0-57-amd64"),
     sources=(MIRROR,),
 )
-UNKNOWN = replace(UBUNTU, os=OsRelease("ubuntu", "26.04", "Ubuntu 26.04 LTS"))
 ARCHIVE_VERSION = "595.84-0ubuntu0.24.04.1"
 COMPILED = "linux-modules-nvidia-595-server-open-6.8.0-149-generic"
 META = "linux-modules-nvidia-595-server-open-generic"
@@ -233,7 +232,7 @@ def test_auto_is_the_source_of_the_driver_that_we_brought():
     ("host", "wish", "finding", "words"),
     [
         (replace(UBUNTU, packages=there(COMPILED)), WISH, "GPU-PKG-006", COMPILED),
-        (UNKNOWN, WISH, "GPU-PKG-121", "driver_repository_key_fingerprint"),
+        (UBUNTU, replace(DISTRO, branch=570, any_branch=False), "GPU-PKG-140", "driver_branch to '580'"),
         (UBUNTU, replace(WISH, precompiled="true"), "GPU-PKG-120", "driver_precompiled to auto"),
         (DEBIAN, replace(DISTRO, precompiled="true"), "GPU-PKG-120", "driver_precompiled to auto"),
         (DEBIAN, replace(DISTRO, branch=595, any_branch=False), "GPU-PKG-122", "535"),

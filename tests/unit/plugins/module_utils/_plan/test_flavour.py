@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog import branches, fabrics, gpus
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_findings import find_too_early
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import PciFunction
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_findings import find_build_limits, find_too_early
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import Kernel, PciFunction
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.flavour import decide_flavour, gpus_of
 
 
@@ -163,6 +163,26 @@ def test_a_release_before_the_gpu(asked, release):
     found = find_too_early(version, [gpu(device)])
     assert [f.wanted for f in found] == ([f"{release} or later of branch {release[:3]}"] if release else [])
     assert all((f.id, f.severity) == ("GPU-KRN-104", "error") for f in found)
+
+
+# Packages that are about to come, kernel -> those that do not compile.
+LIMITS = {
+    ("nvidia-fs-dkms=2.26.6-1", "7.0.0-14-generic"): ["nvidia-fs-dkms 2.26.6"],
+    ("nvidia-fs-dkms=2.28.4-1", "7.0.0-14-generic"): [],
+    ("nvidia-fs-dkms=2.26.6-1", "6.8.0-149-generic"): [],
+    ("gdrdrv-dkms=2.5.1-1", "6.17.0-1012-aws"): ["gdrdrv-dkms 2.5.1"],
+    ("gdrcopy-kmod=2.5.1-1dkms.el10", "6.12.0-211.61.1.el10_2.x86_64"): [],
+    ("nvidia-driver-cuda=595.71.05-1", "7.0.0-14-generic"): [],
+}
+
+
+@pytest.mark.parametrize(("asked", "found"), LIMITS.items(), ids=lambda x: str(x))
+def test_modules_that_do_not_compile_on_a_newer_kernel(asked, found):
+    package, release = asked
+    name, _equals, version = package.partition("=")
+    rows = find_build_limits({name: version}, Kernel(release, "x86_64", headers=True, secure_boot=None))
+    assert [f.summary.partition(" does")[0] for f in rows] == found
+    assert all((f.id, f.severity) == ("GPU-PKG-141", "error") for f in rows)
 
 
 FABRICS = {"2330": "nvswitch", "20b2": "nvswitch", "2901": "nvlink5", "3182": "nvlink5", "2941": "rack", "31c2": "rack"}
