@@ -137,7 +137,7 @@ options:
   at_boot:
     description:
       - Whether these options are saved in C(/var/lib/gpu-fleet/cdi/wish.yaml), so that C(gpu-fleet-cdi.service)
-        writes the same spec at boot and after a change of the driver.
+        writes the same spec at boot and after a change of the driver or the MIG layout.
     type: bool
     default: false
   refresh:

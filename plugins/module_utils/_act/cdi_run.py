@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .._plan.cdi import CdiState, build, plan_cdi, plan_removal, wanted_specs
-from .._plan.cdi_refresh import MASK, NVIDIA, UNMASK, plan_refresh
+from .._plan.cdi_refresh import MASK, NVIDIA, SWITCH_OFF, UNMASK, plan_refresh
 from .._plan.cdi_wish import CdiWish
 from .._plan.model import Plan, Step, join_plans
 from .cdi import CdiSpecs
@@ -58,7 +58,7 @@ class CdiRun:
 
     def act(self, step: Step, state: RunState) -> None:
         """Carries out one step."""
-        if step.action in (MASK, UNMASK):
+        if step.action in (MASK, SWITCH_OFF, UNMASK):
             self._units.act(step)
         else:
             self._specs.act(step, state.spec)

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Mapping
 
 from .._observe.command import Run
 from .._observe.files import HostRoot
 from .._observe.toolkit import MASK as NOWHERE
-from .._observe.toolkit import OWN_UNITS, read_mask
-from .._plan.cdi_refresh import MASK, UNITS
+from .._observe.toolkit import OWN_UNITS, read_mask, switch_path, switch_text
+from .._plan.cdi_refresh import MASK, MASKED, SWITCH_OFF, UNITS
 from .._plan.model import Step
-from .files import make_link, remove_file
+from .files import make_link, remove_file, write_atomically
 from .ownership import Ownership
 
 RECORD = "unit-mask:"
@@ -32,7 +34,7 @@ class RefreshUnits:
         self._run = run
 
     def observe(self) -> Mapping[str, str]:
-        """Unit -> masked, link, file or none."""
+        """Unit -> masked, link, file, switched off or none."""
         return {unit: read_mask(self._host, unit) for unit in UNITS}
 
     def ours(self) -> frozenset[str]:
@@ -41,24 +43,47 @@ class RefreshUnits:
         return frozenset(name[len(RECORD) :] for name in names if name.startswith(RECORD))
 
     def act(self, step: Step) -> None:
-        """Masks or unmasks the unit of a step. Raises MaskError, OSError."""
+        """Masks, switches off or gives back the unit of a step. Raises MaskError, OSError."""
         unit = step.target
-        if step.action == MASK:
-            self._ownership.record(f"{RECORD}{unit}", before=read_mask(self._host, unit), ours="masked")
+        if step.action in (MASK, SWITCH_OFF):
+            self._ownership.record(f"{RECORD}{unit}", before=read_mask(self._host, unit), ours=step.after)
+        if step.action == SWITCH_OFF:
+            self._switch_off(unit)
+        elif step.action == MASK:
             self._set(unit, masked=True)
         else:
-            self._set(unit, masked=False)
+            self._give_back(unit)
             self._ownership.forget(f"{RECORD}{unit}")
+
+    def _switch_off(self, unit: str) -> None:
+        path = self._host.where(switch_path(unit))
+        write_atomically(path, switch_text(unit).encode())
+        self._systemctl("daemon-reload")
+        self._systemctl("stop", unit)
+
+    def _give_back(self, unit: str) -> None:
+        path = self._host.where(switch_path(unit))
+        if remove_file(path):
+            with contextlib.suppress(OSError):
+                # Somebody else's drop-ins may be there.
+                os.rmdir(os.path.dirname(path))
+            self._systemctl("daemon-reload")
+        if read_mask(self._host, unit) == MASKED:
+            self._set(unit, masked=False)
 
     def _set(self, unit: str, *, masked: bool) -> None:
         if self._host.root == "/":
-            verb = ["mask", "--now"] if masked else ["unmask"]
-            status, _out, err = self._run(["systemctl", *verb, unit])
-            if status != 0:
-                raise MaskError(f"systemctl {' '.join(verb)} {unit} ended with status {status}: {err.strip()}")
+            self._systemctl(*(["mask", "--now"] if masked else ["unmask"]), unit)
             return
         # A tree has no systemd that could be asked; the link is what systemctl would make.
         path = self._host.where(f"{OWN_UNITS}") + f"/{unit}"
         remove_file(path)
         if masked:
             make_link(path, NOWHERE)
+
+    def _systemctl(self, *words: str) -> None:
+        if self._host.root != "/":
+            return
+        status, _out, err = self._run(["systemctl", *words])
+        if status != 0:
+            raise MaskError(f"systemctl {' '.join(words)} ended with status {status}: {err.strip()}")

@@ -17,6 +17,8 @@ from .command import run as run_command
 from .lines import complain, say
 
 FAILED = 1
+# A change of the MIG layout starts this program and holds the lock until it is done; the unit has 300 seconds.
+LOCK_SECONDS = 240.0
 # sysexits.h EX_TEMPFAIL: the unit is started again when the driver comes.
 DRIVER_NOT_LOADED = 75
 
@@ -28,7 +30,7 @@ def run(*, host_root: str = "/", lock: str = PATH) -> int:
         return _fail("the Python packages yaml and pynvml are missing; run role gpu.fleet.prereq again")
     load = yaml_loader(yaml)
     try:
-        with host_lock(path=lock):
+        with host_lock(path=lock, timeout=LOCK_SECONDS):
             wishes = [make_wish(options) for options in read_wishes(host, load)]
             if not wishes:
                 say(f"nothing to do: {WISH_PATH} names no spec")

@@ -99,15 +99,17 @@ TimeoutStartSec=300
 WantedBy=multi-user.target
 """
 
-# A driver that is installed or removed rewrites modules.dep of its kernel (%v: the running one).
+# A driver that is installed or removed rewrites modules.dep of its kernel (%v: the running one); a change of the MIG
+# layout writes its checkpoint before it begins and when it ends. The unit waits for the lock that the change holds.
 CDI_PATH = """\
 [Unit]
-Description=gpu.fleet: watch for driver changes
+Description=gpu.fleet: watch for changes of driver and MIG layout
 Documentation=https://github.com/gpu-fleet/gpu.fleet
 
 [Path]
 PathChanged=/lib/modules/%v/modules.dep
 PathChanged=/lib/modules/%v/modules.dep.bin
+PathChanged=/var/lib/gpu-fleet/mig/checkpoint.json
 Unit=gpu-fleet-cdi.service
 
 [Install]

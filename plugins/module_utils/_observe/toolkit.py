@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._catalog.toolkit_config import REAL_LDCONFIG, SUSE
+from .._plan.cdi_refresh import FILE, MASKED, OFF
 from .._plan.engine import Owned
 from .._plan.toolkit_config import ConfigState
 from .files import HostRoot
@@ -38,10 +39,25 @@ def read_toolkit_config(host: HostRoot, path: str, *, toml: Any, owned: Iterable
 def read_mask(host: HostRoot, unit: str) -> str:
     """What stands for ``unit`` in /etc/systemd/system.
 
-    Masked, link, file (a unit of the administrator or an old package) or none.
+    Masked, link, file (a unit of the administrator or an old package), switched off (the same with our condition) or
+    none.
     """
     path = f"{OWN_UNITS}/{unit}"
     link = host.link(path)
     if link is not None:
-        return "masked" if link == MASK else "link"
-    return "file" if host.is_file(path) else "none"
+        return MASKED if link == MASK else "link"
+    if not host.is_file(path):
+        return "none"
+    return OFF if host.text(switch_path(unit)) == switch_text(unit) else FILE
+
+
+def switch_path(unit: str) -> str:
+    """The drop-in by which a unit that is a file is switched off."""
+    return f"{OWN_UNITS}/{unit}.d/90-gpu-fleet.conf"
+
+
+def switch_text(unit: str) -> str:
+    """A condition that never holds while the drop-in is there."""
+    return (
+        f"# Managed by gpu.fleet: its own unit writes the CDI spec.\n[Unit]\nConditionPathExists=!{switch_path(unit)}\n"
+    )

@@ -13,44 +13,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .model import Finding, Plan, Step
+from .model import Plan, Step
 
 UNITS = ("nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service")
 FLEET, NVIDIA = "fleet", "nvidia"
 MASK, UNMASK = "mask_unit", "unmask_unit"
 
-MASKED, FILE = "masked", "file"
+MASKED, FILE, OFF = "masked", "file", "switched off"
+SWITCH_OFF = "switch_off_unit"
 
 
 def plan_refresh(refresh: str, masks: Mapping[str, str], *, ours: frozenset[str]) -> Plan:
     """``refresh``: fleet masks the units, nvidia (and removal) takes back masks that are ``ours``.
 
-    ``masks``: unit -> what stands for it in /etc/systemd/system (masked, link, file, none). A mask is set before the
-    packages bring the units too, so that they never run.
+    ``masks``: unit -> what stands for it in /etc/systemd/system (masked, link, file, switched off, none). A mask is set
+    before the packages bring the units too, so that they never run. A file there cannot be masked: it gets a condition
+    that never holds.
     """
     if refresh == NVIDIA:
-        return Plan(tuple(_unmask(unit) for unit, found in masks.items() if found == MASKED and unit in ours))
-    files = [unit for unit, found in masks.items() if found == FILE]
-    steps = tuple(_mask(unit, found) for unit, found in masks.items() if found not in (MASKED, FILE))
-    return Plan(steps, tuple(_cannot_mask(unit) for unit in files))
+        return Plan(tuple(_unmask(unit) for unit, found in masks.items() if found in (MASKED, OFF) and unit in ours))
+    return Plan(tuple(_mask(unit, found) for unit, found in masks.items() if found not in (MASKED, OFF)))
 
 
 def _mask(unit: str, found: str) -> Step:
     reason = "gpu-fleet-cdi.service writes the spec; a second generator would overwrite it with other options"
+    if found == FILE:
+        # Packages of 1.18 and 1.19, and those for rpm, have the units as files of the administrator.
+        return Step(SWITCH_OFF, unit, "a file in /etc/systemd/system, which cannot be masked", OFF, reason)
     return Step(MASK, unit, "not masked" if found == "none" else f"not masked ({found})", "masked", reason)
 
 
 def _unmask(unit: str) -> Step:
-    return Step(UNMASK, unit, "masked by role toolkit", "not masked", "NVIDIA's units write the spec")
-
-
-def _cannot_mask(unit: str) -> Finding:
-    return Finding(
-        id="GPU-CDI-115",
-        severity="warning",
-        summary=f"{unit} is a file in /etc/systemd/system, which cannot be masked, so both write one CDI spec",
-        wanted=f"{unit} masked",
-        found=f"/etc/systemd/system/{unit} (toolkit 1.18 and 1.19 put it there)",
-        remedy="update the toolkit to 1.20, or set toolkit_cdi_refresh: nvidia",
-        source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/1611",
-    )
+    return Step(UNMASK, unit, "masked or switched off by role toolkit", "not masked", "NVIDIA's units write the spec")

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.gpu.fleet.plugins.module_utils._act.mig_state import MigState
+from ansible_collections.gpu.fleet.plugins.module_utils._act.ownership import STATE_DIRECTORY
 from ansible_collections.gpu.fleet.plugins.module_utils._host import program, units
 
 
@@ -52,3 +54,9 @@ def test_wrong_verb_is_wrong_usage(capsys):
         program.main(["migg"])
     assert stopped.value.code == 2
     assert "migg" in capsys.readouterr().err
+
+
+def test_driver_and_mig_layout_are_watched():
+    watched = [line.partition("=")[2] for line in units.CDI_PATH.splitlines() if line.startswith("PathChanged=")]
+    state = MigState(STATE_DIRECTORY)
+    assert watched == ["/lib/modules/%v/modules.dep", "/lib/modules/%v/modules.dep.bin", state.checkpoint_path]

@@ -11,6 +11,8 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_refresh import
 
 PATH, SERVICE = UNITS
 
+OFF_AND_MASKED = [("switch_off_unit", PATH), ("mask_unit", SERVICE)]
+
 # refresh, masks, ours -> actions on targets
 CASES = {
     "first run": ("fleet", {PATH: "none", SERVICE: "none"}, [], [("mask_unit", PATH), ("mask_unit", SERVICE)]),
@@ -18,6 +20,9 @@ CASES = {
     "masked by somebody else": ("fleet", {PATH: "masked", SERVICE: "none"}, [], [("mask_unit", SERVICE)]),
     "given back": ("nvidia", {PATH: "masked", SERVICE: "masked"}, [PATH], [("unmask_unit", PATH)]),
     "nothing to give back": ("nvidia", {PATH: "none", SERVICE: "file"}, [PATH], []),
+    "a file cannot be masked": ("fleet", {PATH: "file", SERVICE: "link"}, [], OFF_AND_MASKED),
+    "switched off": ("fleet", {PATH: "switched off", SERVICE: "masked"}, [PATH, SERVICE], []),
+    "switched on again": ("nvidia", {PATH: "switched off", SERVICE: "file"}, [PATH], [("unmask_unit", PATH)]),
 }
 
 
@@ -25,9 +30,3 @@ CASES = {
 def test_steps(refresh, masks, ours, steps):
     plan = plan_refresh(refresh, masks, ours=frozenset(ours))
     assert [(s.action, s.target) for s in plan.steps] == steps
-
-
-def test_unit_file_of_an_old_package_cannot_be_masked():
-    plan = plan_refresh("fleet", {SERVICE: "file"}, ours=frozenset())
-    assert plan.steps == ()
-    assert [f.id for f in plan.findings] == ["GPU-CDI-115"]
