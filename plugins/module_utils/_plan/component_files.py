@@ -14,7 +14,7 @@ from .._catalog.driver_services import PERSISTENCED_DROP_IN, drop_in_for
 from .._catalog.packages import PERSISTENCED_UNIT
 from .component_findings import find_restart_in_use
 from .component_wish import ComponentWish
-from .components import ComponentHost, Components
+from .components import ComponentHost, Components, has_nodes
 from .facts import Holder, Service
 from .model import Step
 from .services import UnitWish, outdated, plan_unit
@@ -138,13 +138,30 @@ def plan_services(
         if row.unit is None:
             continue
         unit = services.get(row.unit)
-        # IMEX without nodes is installed only: NVIDIA's DRA driver may run it.
-        idle = row.name == IMEX and not wish.imex_nodes
-        if row.name in components.wanted and not idle:
+        if row.name == IMEX and not wish.imex_nodes:
+            parts.append(_plan_imex_without_nodes(unit, components, seen, wish))
+        elif row.name in components.wanted:
             parts.append(_plan_component(row, unit, seen, files, running=running, held=held))
         elif wish.component(row.name) == "false":
             parts.append(plan_unit(unit, UnitWish(row.unit, False, False, f"driver_components.{row.name} is false")))
     return join_work(parts)
+
+
+def _plan_imex_without_nodes(
+    unit: Service | None, components: Components, seen: ComponentHost, wish: ComponentWish
+) -> Work:
+    """IMEX is installed only, because NVIDIA's DRA driver may run it; packages of Enterprise Linux enable it.
+
+    Where somebody else wrote the addresses, its service is theirs too.
+    """
+    word = wish.component(IMEX)
+    if word != "false" and (IMEX not in components.wanted or has_nodes(seen)):
+        return Work()
+    reason = "driver_components.imex is false" if word == "false" else "driver_imex_nodes is empty"
+    absent = unit is None or unit.loaded == "not-found"
+    return plan_unit(
+        unit, UnitWish("nvidia-imex.service", False, False, reason, coming=absent and IMEX in components.wanted)
+    )
 
 
 def _plan_component(

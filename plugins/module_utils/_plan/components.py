@@ -184,9 +184,14 @@ def _imex(scene: Scene) -> Verdict:
     spans = scene.rack is not None or (scene.coherent is not None and bool(scene.switches))
     if not spans:
         return False, (findings.find_no_domain(),) if word == TRUE else ()
-    if not scene.wish.imex_nodes:
+    if not scene.wish.imex_nodes and not has_nodes(scene.seen):
         return word == AUTO, (findings.find_no_nodes(wanted=word == TRUE),)
     return True, ()
+
+
+def has_nodes(seen: ComponentHost) -> bool:
+    """Whether the file of IMEX has addresses, whoever wrote them."""
+    return bool((seen.texts.get(catalog.IMEX_NODES) or "").strip())
 
 
 def _gds(scene: Scene) -> Verdict:

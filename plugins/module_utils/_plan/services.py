@@ -19,7 +19,8 @@ class UnitWish:
     """``wanted``: enabled and, where ``running`` (the driver is loaded), active; else neither.
 
     ``restart``: why a running unit has to be started again, '' for no reason. ``disrupts``: what that does.
-    ``drop_in``: a file of ours beside the unit says how it is enabled and started.
+    ``drop_in``: a file of ours beside the unit says how it is enabled and started. ``coming``: a package that is not
+    there yet brings the unit, and may enable it by itself.
     """
 
     name: str
@@ -29,6 +30,7 @@ class UnitWish:
     restart: str = ""
     disrupts: str = "nothing"
     drop_in: bool = False
+    coming: bool = False
 
 
 # Units without an [Install] section are started by others: nobody can enable them.
@@ -38,7 +40,7 @@ FIXED = ("static", "indirect", "generated", "transient")
 def plan_unit(unit: Service | None, wish: UnitWish) -> Work:
     """The steps to what is wanted, in one call; nothing for a unit that is absent and not wanted."""
     found = unit if unit is not None and unit.loaded != "not-found" else None
-    if found is None and not wish.wanted:
+    if found is None and not wish.wanted and not wish.coming:
         return Work()
     steps: list[Step] = []
     args: dict[str, Any] = {"name": wish.name}
@@ -59,22 +61,24 @@ def _changes(found: Service | None, wish: UnitWish) -> list[tuple[str, str, Any,
     active = found is not None and found.active == "active"
     masked = found is not None and found.loaded == "masked"
     rows: list[tuple[str, str, Any, str]] = []
+    if found is None and not wish.wanted:
+        return [_enable(wanted=False)]
     if masked and wish.wanted:
         rows.append(("unmask", "masked", False, "not masked"))
     if enabled != wish.wanted and not (masked and not wish.wanted):
-        rows.append(_enable(wish.wanted))
+        rows.append(_enable(wanted=wish.wanted))
     if active != wish.wanted and (wish.running or not wish.wanted):
-        rows.append(_start(wish.wanted))
+        rows.append(_start(wanted=wish.wanted))
     elif active and wish.wanted and wish.running and wish.restart:
         rows.append(("restart", "state", "restarted", "active"))
     return rows
 
 
-def _enable(wanted: bool) -> tuple[str, str, Any, str]:
+def _enable(*, wanted: bool) -> tuple[str, str, Any, str]:
     return ("enable" if wanted else "disable", "enabled", wanted, "enabled" if wanted else "disabled")
 
 
-def _start(wanted: bool) -> tuple[str, str, Any, str]:
+def _start(*, wanted: bool) -> tuple[str, str, Any, str]:
     word = "started" if wanted else "stopped"
     return ("start" if wanted else "stop", "state", word, "active" if wanted else "inactive")
 

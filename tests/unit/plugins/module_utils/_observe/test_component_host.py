@@ -17,7 +17,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._observe.component_host 
     read_settings,
     read_starts,
 )
-from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import HostRoot
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import DeviceNode, HostRoot
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.module_host import read_module_host
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.module_parameters import (
     read_effective,
@@ -150,3 +150,29 @@ def test_parameters_of_modules_that_are_not_loaded_are_no_matter(tmp_path):
     write(tmp_path, OPTIONS_PATH, "options nvidia_drm modeset=1\n")
     write(tmp_path, "/sys/module/nvidia_drm/parameters/modeset", "N\n")
     assert read_module_host(HostRoot(str(tmp_path)), silent(), state="loaded").parameters == ()
+
+
+class Numbered(HostRoot):
+    """A tree whose files in /dev are device nodes of these numbers."""
+
+    nodes = {"/dev/nvidia0": (195, 0), "/dev/nvidia-uvm": (507, 0)}
+
+    def device(self, path: str) -> DeviceNode | None:
+        numbers = self.nodes.get(path)
+        return DeviceNode(path, *numbers, 0o666, 0, 0) if numbers else None
+
+
+@pytest.mark.parametrize(
+    ("devices", "lacking"),
+    [
+        ("Character devices:\n195 nvidia\n507 nvidia-uvm\n", []),
+        ("Character devices:\n195 nvidia\n511 nvidia-uvm\n", ["/dev/nvidia-uvm"]),
+        ("Character devices:\n195 nvidia\n", []),
+    ],
+)
+def test_a_node_with_the_number_of_an_earlier_load_is_none(tmp_path, devices, lacking):
+    write(tmp_path, "/proc/devices", devices)
+    for name in ("nvidia0", "nvidia-uvm"):
+        write(tmp_path, f"/dev/{name}", "")
+    found = read_module_host(Numbered(str(tmp_path)), silent(), state="loaded")
+    assert [path for path, numbers in found.nodes.items() if numbers is None] == lacking

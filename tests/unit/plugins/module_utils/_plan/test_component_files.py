@@ -147,8 +147,34 @@ OFF = Service(FABRIC, "loaded", "inactive", "disabled")
             [f"disable {FABRIC}", f"stop {FABRIC}"],
             None,
         ),
-        # NVIDIA's DRA driver may run IMEX: without nodes its unit is left alone.
+        # NVIDIA's DRA driver may run IMEX: without nodes it is installed, and stays off.
         (services(Components(("imex",)), Service(IMEX, "loaded", "inactive", "disabled")), [], None),
+        (services(Components(("imex",)), None), [f"disable {IMEX}"], None),
+        (
+            services(Components(("imex",)), Service(IMEX, "loaded", "active", "enabled")),
+            [f"disable {IMEX}", f"stop {IMEX}"],
+            None,
+        ),
+        # Somebody else wrote the addresses.
+        (
+            services(
+                Components(("imex",)),
+                Service(IMEX, "loaded", "active", "enabled"),
+                seen=replace(SEEN, texts={catalog.IMEX_NODES: "10.0.0.1"}),
+            ),
+            [],
+            None,
+        ),
+        (services(Components(), Service(IMEX, "loaded", "active", "enabled")), [], None),
+        (
+            services(
+                Components(),
+                Service(IMEX, "loaded", "active", "enabled"),
+                wish=ComponentWish(components={"imex": "false"}),
+            ),
+            [f"disable {IMEX}", f"stop {IMEX}"],
+            None,
+        ),
         (
             services(
                 Components(("imex",)),

@@ -67,6 +67,10 @@ WANTED = {
     "fabric manager by NVLink 5 bridges": (NVLINK5, ("fabric_manager",)),
     "fabric manager when asked for": (wish(HGX, "fabric_manager", "true"), ("fabric_manager",)),
     "IMEX in a rack whose nodes are known": (nodes(RACK), ("imex",)),
+    "IMEX in a rack whose nodes somebody else wrote": (
+        replace(RACK, seen=ComponentHost(texts={catalog.IMEX_NODES: "10.0.0.1\n"})),
+        ("imex",),
+    ),
     "IMEX of GH200 NVL32": (nodes(replace(PLAIN, pci=(GH200, SWITCH))), ("fabric_manager", "imex")),
     "no IMEX where it is not wanted": (wish(RACK, "imex", "false"), ()),
     "gridd where its unit is": (unit(PLAIN, GRIDD), ("gridd",)),

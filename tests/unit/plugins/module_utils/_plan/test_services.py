@@ -43,6 +43,8 @@ AGAIN = UnitWish(NAME, True, True, "GPUs wait for it", restart="its settings are
         (ON, NEVER, ["disable", "stop"]),
         (OFF, NEVER, []),
         (None, NEVER, []),
+        (None, UnitWish(NAME, False, False, "", coming=True), ["disable"]),
+        (OFF, UnitWish(NAME, False, False, "", coming=True), []),
         (unit("inactive", "masked", "masked"), NEVER, []),
         (ON, AGAIN, ["restart"]),
         (OFF, AGAIN, ["enable", "start"]),
