@@ -15,7 +15,8 @@ description:
   - Makes it natively, with the content of C(nvidia-ctk cdi generate) 1.20 for the same host. No program of the
     toolkit is needed for that, but the hooks in the spec are C(nvidia-cdi-hook).
   - GPUs and MIG devices come from NVML, device numbers from C(/dev), everything else from the driver's files.
-  - Says why the spec that was found does not fit the host any more (RV(stale_because)).
+  - Says why the spec that was found does not fit the host any more (RV(stale_because)), and which other specs of the
+    same kind engines find (RV(findings)).
 options:
   state:
     description: Whether the spec is there.
@@ -143,7 +144,8 @@ options:
   refresh:
     description:
       - Who writes the spec when the driver changes. V(fleet) masks the units C(nvidia-cdi-refresh) of NVIDIA's
-        packages and remembers that. V(nvidia) takes such masks back, writes no spec and forgets the options of
+        packages (or gives them a condition that never holds, where they are files in C(/etc/systemd/system)) and
+        remembers that. V(nvidia) takes such masks back, writes no spec and forgets the options of
         O(at_boot), so that these units own O(path).
       - Without it the units stay as they are. O(state=absent) takes masks back where this is set.
     type: str

@@ -64,6 +64,8 @@ class EngineReader:
         drop_in = self._file(self._wish.drop_in_path, errors) if self._wish.drop_in_path else None
         source = main
         if config_source == "command" and self._wish.runtime != "docker":
+            # Who asks for the command's answer means the program of the running machine, whatever tree is read.
+            self.executable = self.executable or shutil.which(PROGRAMS[self._wish.runtime])
             try:
                 source = self.dump(self.source_command())
             except Unreadable as error:

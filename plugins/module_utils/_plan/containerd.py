@@ -58,6 +58,7 @@ WITHOUT_TEMPLATE = {
 }
 
 ADDED = "pods with this runtime class, and the device plugin, need the handler"
+SWITCHED = "the engine injects devices of CDI specs, or runs NRI plugins, only where that is switched on"
 IMPORTED = "containerd reads the drop-in only where the main file imports it"
 
 
@@ -154,7 +155,7 @@ def _with_drop_in(wish: EngineWish, state: EngineState, version: int) -> list[Fi
     configure(section, wish, state, version)
     with_nri(drop_in, wish, state)
     return [
-        FileChange(wish.drop_in_path, state.drop_in, drop_in, ADDED),
+        FileChange(wish.drop_in_path, state.drop_in, drop_in, ADDED if wish.handlers else SWITCHED),
         FileChange(wish.config_path, state.main, main, IMPORTED),
     ]
 
@@ -165,7 +166,7 @@ def _in_place(wish: EngineWish, state: EngineState, version: int) -> list[FileCh
     configure(table(main, "plugins", plugin_name(version)), wish, state, version)
     if wish.nri_enabled:
         table(main, "plugins", NRI)["disable"] = False
-    return [FileChange(wish.config_path, state.main, main, ADDED)]
+    return [FileChange(wish.config_path, state.main, main, ADDED if wish.handlers else SWITCHED)]
 
 
 def configure(

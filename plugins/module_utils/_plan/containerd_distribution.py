@@ -13,20 +13,23 @@ import copy
 import posixpath
 
 from .._catalog.engines import K0S, Distribution
-from .containerd import ADDED, config_version, configure, drop_in_left, effective, plugin_name, with_nri
+from .containerd import ADDED, SWITCHED, config_version, configure, drop_in_left, effective, plugin_name, with_nri
 from .engine import ABSENT, Document, EnginePlan, EngineState, EngineWish, FileChange, lookup, make_plan, table
 from .model import Finding
 
 
 def decide_distribution(wish: EngineWish, state: EngineState, row: Distribution) -> EnginePlan:
     """Steps to the wanted handlers in the distribution's drop-in, or to none of ours."""
-    version = config_version(state.source or state.main or state.dumped)
+    found = state.source or state.main or state.dumped
+    version = config_version(found) if found else _first_version(wish, row)
     if wish.state == ABSENT:
         plugin = plugin_name(version)
         left = None if state.drop_in is None else drop_in_left(wish, state, plugin)
         return make_plan([FileChange(wish.drop_in_path, state.drop_in, left, "state is absent")])
     if row.managed and not state.managed:
         return make_plan((), [_not_managed(row)])
+    if not version:
+        return make_plan((), [_never_started(row)])
     if row.name != K0S and state.main is not None and not _imports(state.main, wish.drop_in_path):
         done = _is_done(wish, state)
         return make_plan((), () if done else [_no_drop_ins(row, wish)])
@@ -35,7 +38,26 @@ def decide_distribution(wish: EngineWish, state: EngineState, row: Distribution)
     source = lookup(state.source, "plugins", plugin_name(version), "containerd") or {}
     configure(section, wish, state, version, source=source)
     with_nri(drop_in, wish, state)
-    return make_plan([FileChange(wish.drop_in_path, state.drop_in, drop_in, ADDED)])
+    return make_plan([FileChange(wish.drop_in_path, state.drop_in, drop_in, ADDED if wish.handlers else SWITCHED)])
+
+
+def _first_version(wish: EngineWish, row: Distribution) -> int:
+    """What a distribution will write that was never started, by the folder of the drop-in; 0 where it does not tell."""
+    if len(row.drop_ins) < 2:
+        return 0
+    return max(2, next((version for version, path in row.drop_ins if path == wish.drop_in_path), 0))
+
+
+def _never_started(row: Distribution) -> Finding:
+    return Finding(
+        id="GPU-CTR-115",
+        severity="error",
+        summary=f"the version of the settings of {row.name}'s containerd is unknown, as it was never started",
+        wanted=f"version = 2 or 3 ({row.config})",
+        found="no such file",
+        remedy=f"start {row.name} once, then run this again",
+        source=row.source,
+    )
 
 
 def _imports(main: Document, drop_in: str) -> bool:

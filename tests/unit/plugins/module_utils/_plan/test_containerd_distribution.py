@@ -48,8 +48,17 @@ def test_the_drop_in_has_nothing_but_the_handler(name):
     assert [(f.path, f.after) for f in removed.files] == [(change.path, None)]
 
 
-def test_k3s_that_was_never_started_gets_the_drop_in():
-    assert [f.path for f in plan(wish("k3s"), state(None)).files] == [DISTRIBUTIONS["k3s"].drop_in(3)]
+@pytest.mark.parametrize("version", [2, 3])
+def test_k3s_that_was_never_started_gets_the_drop_in_of_its_template(version):
+    path = DISTRIBUTIONS["k3s"].drop_in(version)
+    (change,) = plan(wish("k3s", drop_in_path=path), state(None)).files
+    assert (change.path, change.after["version"]) == (path, version)
+
+
+def test_k0s_that_was_never_started_is_an_error():
+    made = plan(wish("k0s"), state(None))
+    assert ([f.id for f in made.plan.findings], made.files) == (["GPU-CTR-115"], ())
+    assert plan(wish("k0s", state="absent"), state(None)).files == ()
 
 
 def test_k3s_without_drop_ins_is_an_error_that_says_where_the_handlers_go():
