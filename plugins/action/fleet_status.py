@@ -26,7 +26,7 @@ ARGUMENTS = {
     "operands": {"type": "dict", "default": {}},
     "cluster": {"type": "dict", "default": {}},
     "cluster_reason": {"type": "str", "default": ""},
-    "verb": {"type": "str", "choices": ["site", "status", "plan"], "default": "site"},
+    "verb": {"type": "str", "choices": ["site", "status", "plan", "uninstall"], "default": "site"},
     "roles": {"type": "list", "elements": "str", "default": []},
     "report_path": {"type": "str", "default": ""},
     "display": {"type": "bool", "default": True},

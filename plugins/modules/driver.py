@@ -293,6 +293,7 @@ from ..module_utils._plan.driver_set import ROLE
 from ..module_utils._plan.driver_wish import DriverWish, WrongOption, driver_wish
 from ..module_utils._plan.modules import SERVER
 from ..module_utils._plan.packages import packages_of
+from ..module_utils._plan.removal_order import RECORDS, find_not_removed
 
 ASKS = {"apt": ask_apt, "dnf": ask_dnf}
 # Compiled modules first; where nobody offers them, what DKMS builds.
@@ -337,6 +338,9 @@ def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> Driver
             break
         answer = ASKS[decision.ask.manager](host, run, decision.ask, fetch=fetch)
         decision = decide_driver(wish, with_holders(host, run, found), answer=answer)
+    if wish.state == "absent" and decision.work.steps:
+        records = {name.removesuffix(".json") for name in host.names(RECORDS)}
+        decision = decision.with_findings(find_not_removed(ROLE, records, planned=module.check_mode))
     wanted = what_to_prove(wish, found, decision)
     if wanted is None:
         return decision

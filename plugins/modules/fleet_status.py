@@ -40,7 +40,7 @@ options:
   verb:
     description: What was done. V(plan) shows the steps.
     type: str
-    choices: [site, status, plan]
+    choices: [site, status, plan, uninstall]
     default: site
   roles:
     description:

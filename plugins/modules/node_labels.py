@@ -49,9 +49,10 @@ options:
         description:
           - V(ready) for a host whose host states are all ready, V(not_ready) for one that was found not to be,
             V(ignored) for one without GPU, V(planned) in a plan for one that would become ready.
+          - V(removed) for one that gpu.fleet is taken off. Its node loses the labels.
           - V(unknown) for one that could not be looked at, or whose plan was refused. Its node is left as it is.
         type: str
-        choices: [ready, not_ready, ignored, planned, unknown]
+        choices: [ready, not_ready, ignored, planned, removed, unknown]
         default: ready
       facts:
         description: The result of M(gpu.fleet.gpu_info). Needed where O(hosts[].state=ready).
@@ -157,7 +158,11 @@ HOST = {
     "node": {"type": "str", "default": ""},
     "names": {"type": "list", "elements": "str", "default": []},
     "addresses": {"type": "list", "elements": "str", "default": []},
-    "state": {"type": "str", "choices": ["ready", "not_ready", "ignored", "planned", "unknown"], "default": "ready"},
+    "state": {
+        "type": "str",
+        "choices": ["ready", "not_ready", "ignored", "planned", "removed", "unknown"],
+        "default": "ready",
+    },
     "facts": {"type": "dict", "default": {}},
     "observed_at": {"type": "str", "default": ""},
     "relaid": {"type": "bool", "default": False},

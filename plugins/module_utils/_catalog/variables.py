@@ -29,6 +29,7 @@ KEPT = (
     "gpu_fleet_cluster_reason",
     "gpu_fleet_cluster_results",
     "gpu_fleet_cluster_speaker",
+    "gpu_fleet_hosts_removed",
     "gpu_fleet_nodes",
     "gpu_fleet_operand_results",
     "gpu_fleet_parts",

@@ -229,6 +229,11 @@ def gfd_labels(current: Mapping[str, str], predicted: Mapping[str, str]) -> dict
     return {**stale, **predicted}
 
 
+def no_labels(current: Mapping[str, str]) -> dict[str, str | None]:
+    """None for every label of GFD that a node has."""
+    return {k: None for k in current if is_gfd_key(k) or k == catalog.TIMESTAMP}
+
+
 SHAPE = r"multiprocessors|slices\.(gi|ci)|engines\.\w+"
 GFD_KEYS = re.compile(
     r"nvidia\.com/("

@@ -16,7 +16,7 @@ from .model import Finding, Plan, Step
 from .proof import gpu_instances
 from .resources import countable, predict_resources
 
-UNKNOWN = "unknown"
+UNKNOWN, REMOVED = "unknown", "removed"
 SUCCESS = "success"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 
@@ -25,11 +25,11 @@ HOSTNAME_LABEL = "kubernetes.io/hostname"
 class Host:
     """A host of the inventory.
 
-    ``state`` is ready, not_ready (no operand may land), ignored (no GPU), planned (check mode), or unknown (the node is
-    left as it is). ``node`` is an explicit node name, empty for none; then ``names`` and ``addresses`` are tried.
-    ``facts`` is the result of gpu_info, else empty. ``observed_at`` is when its GPUs were looked at
-    last; ``relaid``: this run changes its MIG layout. ``mig_config`` and ``mig_state`` are values of mig-manager's
-    labels, empty where nobody gave the host a layout.
+    ``state`` is ready, not_ready (no operand may land), ignored (no GPU), planned (check mode), removed (no label of
+    ours stays), or unknown (the node is left as it is). ``node`` is an explicit node name, empty for none; then
+    ``names`` and ``addresses`` are tried. ``facts`` is the result of gpu_info, else empty. ``observed_at`` is when its
+    GPUs were looked at last; ``relaid``: this run changes its MIG layout. ``mig_config`` and ``mig_state`` are values of
+    mig-manager's labels, empty where nobody gave the host a layout.
     """
 
     name: str
@@ -133,13 +133,15 @@ def _wish(host: Host, node: Mapping[str, Any], mig_strategy: str) -> tuple[NodeW
     refused = "; ".join(f.sentence() for f in findings if f.severity == "error")
     deploy = rules.deploy_labels(
         current,
-        present=host.state != "ignored",
+        present=host.state not in ("ignored", REMOVED),
         ready=host.state in ("ready", "planned") and not refused,
         mig_capable=rules.is_mig_capable(current, predicted),
         mig_done=host.mig_state == SUCCESS,
     )
     mig = mig_labels(config=host.mig_config, state=host.mig_state)
     wanted = {**(rules.gfd_labels(current, predicted) if known else {}), **deploy, **mig}
+    if host.state == REMOVED:
+        wanted = {**rules.no_labels(current), **dict.fromkeys(deploy)}
     changed = rules.changed_labels(current, wanted, annotations=meta.get("annotations") or {})
     return NodeWish(
         host=host.name,

@@ -54,7 +54,7 @@ def make_report(
 
 
 # Which words of a state are not good enough, by verb: a plan may leave a state not ready, status only looks.
-BAD = {"site": (ERROR, NOT_READY), "plan": (ERROR,), "status": ()}
+BAD = {"site": (ERROR, NOT_READY), "plan": (ERROR,), "status": (), "uninstall": (ERROR, NOT_READY)}
 
 
 def with_operands(

@@ -86,6 +86,19 @@ def test_a_failed_host_loses_its_deploy_labels_and_keeps_what_it_is():
     assert not wish.operands
 
 
+def test_a_removed_host_leaves_no_label_of_ours_and_all_of_others():
+    _plan, (ready,) = plan_nodes([host()], NODES, mig_strategy="single")
+    others = {"nvidia.com/gpu.deploy.driver": "false", "kubernetes.io/os": "linux", "example.org/nvidia.com": "x"}
+    before = [node("a", labels={**ready.labels, **others, "nvidia.com/gfd.timestamp": "1"})]
+    plan, (wish,) = plan_nodes([host(state="removed", facts={})], before, mig_strategy="single")
+    left = {k: v for k, v in before[0]["metadata"]["labels"].items() if k not in wish.changed}
+    assert set(left) == {"kubernetes.io/hostname", "kubernetes.io/os", "example.org/nvidia.com"}
+    assert set(wish.changed.values()) == {None}
+    assert not wish.operands
+    plan, _wishes = plan_nodes([host(state="removed", facts={})], [node("a", labels=left)], mig_strategy="single")
+    assert plan.steps == ()
+
+
 @pytest.mark.parametrize(
     "labels", [{}, {"nvidia.com/gpu.deploy.device-plugin": "true", "nvidia.com/gpu.present": "true"}]
 )
