@@ -28,8 +28,8 @@ class Host:
     ``state`` is ready, not_ready (no operand may land), ignored (no GPU), planned (check mode), removed (no label of
     ours stays), or unknown (the node is left as it is). ``node`` is an explicit node name, empty for none; then
     ``names`` and ``addresses`` are tried. ``facts`` is the result of gpu_info, else empty. ``observed_at`` is when its
-    GPUs were looked at last; ``relaid``: this run changes its MIG layout. ``mig_config`` and ``mig_state`` are values of
-    mig-manager's labels, empty where nobody gave the host a layout.
+    GPUs were looked at last; ``relaid``: this run changes its MIG layout. ``mig_config`` and ``mig_state`` are values
+    of mig-manager's labels, empty where nobody gave the host a layout.
     """
 
     name: str
