@@ -14,6 +14,10 @@ from .machine import CHECKOUT
 from .tally import Tally, from_junit
 
 UNIT_SECONDS = 1800
+# The searches that every run does in part, as a whole: examples of MIG plans, kills before every NVML call.
+MIG_SEARCH = {"GPU_FLEET_MIG_EXAMPLES": "20000", "GPU_FLEET_MIG_STRIDE": "1"}
+MIG_TESTS = ["tests/unit/cases/test_mig_properties.py", "tests/unit/cases/test_mig_kills.py"]
+MIG_SECONDS = 5400
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,10 +33,24 @@ def check(arguments: list[str] | None = None) -> Tally:
     return tally
 
 
-def pytest(environment: Path, arguments: list[str], title: str) -> Tally:
-    """Runs pytest of a virtual environment in the checkout."""
+def mig_search() -> Tally:
+    """The long form of the MIG searches, on the newest ansible-core."""
+    environment = venvs.environment(venvs.legs()[-1])
+    return pytest(environment, ["-n", "auto", *MIG_TESTS], "MIG search", settings=MIG_SEARCH, seconds=MIG_SECONDS)
+
+
+def pytest(
+    environment: Path,
+    arguments: list[str],
+    title: str,
+    *,
+    settings: dict[str, str] | None = None,
+    seconds: int = UNIT_SECONDS,
+) -> Tally:
+    """Runs pytest of a virtual environment in the checkout; `settings` are further environment variables."""
     report = progress.log_path().with_name(f"{title.replace(' ', '-')}.xml")
-    settings = {
+    variables = {
+        **(settings or {}),
         "ANSIBLE_COLLECTIONS_PATH": collection.search_path(),
         "ANSIBLE_HOME": str(collection.LOCAL_CACHE / "ansible"),
         "PYTHONPATH": collection.search_path(),
@@ -40,7 +58,7 @@ def pytest(environment: Path, arguments: list[str], title: str) -> Tally:
     }
     command = [str(environment / "bin/python"), "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
     said = Tally()
-    said.command(title, command, cwd=CHECKOUT, env=settings, timeout=UNIT_SECONDS)
+    said.command(title, command, cwd=CHECKOUT, env=variables, timeout=seconds)
     counted = from_junit(report, title)
     if said.failures and not counted.failures:  # it died after its last test, or before its first
         counted.failures += said.failures

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -36,11 +38,18 @@ class Runner:
         self._server: subprocess.Popen[str] | None = None
 
     def run(
-        self, environment: Mapping[str, str], name: str, arguments: Mapping[str, Any], *, by_mode: bool = False
+        self,
+        environment: Mapping[str, str],
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        by_mode: bool = False,
+        dies_at: int | None = None,
     ) -> tuple[int, str]:
         """Exit status and output of the module ``name``, or of the boot-time verb mig where it is ``boot``.
 
-        ``by_mode``: it may read only what modes allow, as any user, also where it runs as root.
+        ``by_mode``: it may read only what modes allow, as any user, also where it runs as root. ``dies_at``: it is
+        killed before it calls NVML for the time of this number, from 0; the status then is -9.
         """
         server = self._server = self._server or self._start()
         with tempfile.NamedTemporaryFile("r") as out:
@@ -50,7 +59,7 @@ class Runner:
                 "arguments": dict(arguments),
                 "out": out.name,
             }
-            request["by_mode"] = by_mode
+            request |= {"by_mode": by_mode, "dies_at": dies_at}
             print(json.dumps(request), file=server.stdin, flush=True)
             status = server.stdout.readline() if server.stdout else ""
             return int(status), out.read()
@@ -87,6 +96,8 @@ def _become(request: Mapping[str, Any]) -> None:
     os.dup2(handle, sys.stderr.fileno())
     if request["by_mode"]:
         _obey_modes()
+    if request["dies_at"] is not None:
+        _die_at(request["dies_at"])
     sys.exit(_call(request["name"], request["arguments"]))
 
 
@@ -99,6 +110,19 @@ def _obey_modes() -> None:
     sets[0] &= ~FILE_CAPABILITIES
     if libc.capset(header, sets):
         raise OSError(ctypes.get_errno(), "capset")
+
+
+def _die_at(number: int) -> None:
+    """Kills this process, as SIGKILL does, before its NVML call of that number."""
+    nvml = import_module(f"{COLLECTION}.module_utils._observe.nvml").Nvml
+    real, calls = nvml.call, itertools.count()
+
+    def call(self: Any, *arguments: Any) -> Any:
+        if next(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(self, *arguments)
+
+    nvml.call = call
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> int:

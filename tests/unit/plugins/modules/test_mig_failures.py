@@ -13,53 +13,9 @@ import pytest
 
 from simulator.module_host import Host
 from simulator.state import edit
+from simulator.systemd import Systemd
 
 IN_USE, UNKNOWN = 19, 999
-
-# A systemd in a folder: a file for each running unit, one for each that cannot be stopped or started, and a log.
-SYSTEMCTL = """\
-#!/bin/sh
-cd "$(dirname "$0")"/..
-verb=$1; shift
-case $verb in
-is-active) for unit; do if [ -e "running/$unit" ]; then echo active; else echo inactive; fi; done; exit 3 ;;
-esac
-echo "$verb $1" >> log
-if [ -e "refuses/$verb-$1" ]; then echo "$1 does not $verb" >&2; exit 1; fi
-if [ "$verb" = stop ]; then rm -f "running/$1"; else touch "running/$1"; fi
-"""
-
-
-class Systemd:
-    """The units of a machine."""
-
-    def __init__(self, host: Host, folder: Path, *units: str) -> None:
-        self.folder = folder
-        for name in ("bin", "running", "refuses"):
-            (folder / name).mkdir(parents=True)
-        program = folder / "bin/systemctl"
-        program.write_text(SYSTEMCTL)
-        program.chmod(0o755)
-        for unit in units:
-            (folder / "running" / unit).touch()
-        host.box.environment["PATH"] = f"{folder / 'bin'}:{host.box.environment['PATH']}"
-
-    def refuse(self, verb: str, unit: str) -> None:
-        (self.folder / "refuses" / f"{verb}-{unit}").touch()
-
-    def relent(self) -> None:
-        for path in (self.folder / "refuses").iterdir():
-            path.unlink()
-
-    @property
-    def running(self) -> set[str]:
-        return {path.name for path in (self.folder / "running").iterdir()}
-
-    @property
-    def log(self) -> list[str]:
-        path = self.folder / "log"
-        return path.read_text().splitlines() if path.exists() else []
-
 
 DCGM, EXPORTER, FABRIC, PERSISTENCED = (
     "nvidia-dcgm.service",
