@@ -1,7 +1,9 @@
 # Copyright: gpu.fleet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`./dev bench`: what a run costs that changes nothing, a CDI spec beside NVIDIA's own program, and gpu_info."""
+"""`./dev bench`: what a run costs that changes nothing, a CDI spec beside NVIDIA's own program, gpu_info and MIG
+plans.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from lab.fleet import HostSpec, bring_up
 from lab.host import Host
 from lab.lab import Lab
 
-from . import bench_info, progress
+from . import bench_info, bench_mig, progress
 from .tally import Tally
 
 MODULE_RUNS = 11  # of an unchanged host in `site`, facts and gpu_info included
@@ -75,6 +77,9 @@ def check() -> Tally:
             ours, theirs = _spec_seconds(lab.host(SPECS[0].name))
         print(f"           cdi_spec: {ours / theirs:.2f} times the time of nvidia-ctk cdi generate, budget 1.0")
     bench_info.show()
+    wrong = bench_mig.show()
+    tally.failures += [f"bench: {text}" for text in wrong]
+    tally.passed += not wrong
     return tally
 
 
