@@ -32,7 +32,11 @@ class MigProfile:
 
 @dataclass(frozen=True)
 class MigModel:
-    """One row: PCI device ids (vendor 10DE, four hex digits), architecture, profiles, and where it was read."""
+    """One row: PCI device ids (vendor 10DE, four hex digits), architecture, profiles, and where it was read.
+
+    ``assumed`` names what no source gave and was taken over from the board beside it: ``starts``, or ``profiles`` as a
+    whole for boards with the same chip and memory as another. Sizes that nobody published are None.
+    """
 
     name: str
     device_ids: tuple[str, ...]
@@ -40,6 +44,7 @@ class MigModel:
     profiles: tuple[MigProfile, ...]
     source: str
     date: str
+    assumed: tuple[str, ...] = ()
 
 
 # Widths of compute instances that NVML offers in a GPU instance of so many slices (NVML compute instance profiles 0-4).
@@ -122,8 +127,10 @@ RTX_PRO_ENGINES = {
 }
 
 USER_GUIDE = "NVIDIA MIG User Guide (docs.nvidia.com/datacenter/tesla/mig-user-guide)"
+PCI_IDS = "PCI ID database 2026.08.22"
 MIG_PARTED = "NVIDIA/mig-parted default configuration and issues"
-STARTS_AS_H100 = "; starts as published for H100"
+STARTS = ("starts",)
+PROFILES = ("profiles",)
 
 
 def _profiles(geometry: dict, engines: dict, names: str, memory: str = "") -> tuple[MigProfile, ...]:
@@ -202,8 +209,9 @@ MODELS = (
         ("2329", "233D", "2342"),
         "hopper",
         _profiles(SEVEN_SLICES, HOPPER, "1g.12gb 1g.12gb+me 1g.24gb 2g.24gb 3g.48gb 4g.48gb 7g.96gb"),
-        USER_GUIDE + STARTS_AS_H100,
+        USER_GUIDE,
         "2026-11-30",
+        STARTS,
     ),
     MigModel(
         "H200",
@@ -215,8 +223,9 @@ MODELS = (
             "1g.18gb 1g.18gb+me 1g.35gb 2g.35gb 3g.71gb 4g.71gb 7g.141gb",
             "16384 16384 33024 33024 71168 71168 143104",
         ),
-        "https://github.com/NVIDIA/mig-parted/issues/120" + STARTS_AS_H100,
+        "https://github.com/NVIDIA/mig-parted/issues/120",
         "2026-11-30",
+        STARTS,
     ),
     MigModel(
         "GH200 144GB",
@@ -228,8 +237,9 @@ MODELS = (
             "1g.18gb 1g.18gb+me 1g.36gb 2g.36gb 3g.72gb 4g.72gb 7g.144gb",
             "17920 17920 36096 36096 72448 72448 146560",
         ),
-        "https://github.com/NVIDIA/mig-parted/issues/139" + STARTS_AS_H100,
+        "https://github.com/NVIDIA/mig-parted/issues/139",
         "2026-11-30",
+        STARTS,
     ),
     MigModel(
         "B200",
@@ -241,8 +251,9 @@ MODELS = (
             "1g.23gb 1g.23gb+me 1g.45gb 2g.45gb 3g.90gb 4g.90gb 7g.180gb",
             "20992 20992 45312 45312 90880 90880 182400",
         ),
-        "https://github.com/NVIDIA/mig-parted/issues/166" + STARTS_AS_H100,
+        "https://github.com/NVIDIA/mig-parted/issues/166",
         "2026-11-30",
+        STARTS,
     ),
     MigModel(
         "GB200",
@@ -254,24 +265,27 @@ MODELS = (
             "1g.23gb 1g.23gb+me 1g.47gb 2g.47gb 3g.93gb 4g.93gb 7g.186gb",
             "22528 22528 46592 46592 94208 94208 188800",
         ),
-        "https://github.com/NVIDIA/mig-parted/issues/227" + STARTS_AS_H100,
+        "https://github.com/NVIDIA/mig-parted/issues/227",
         "2026-11-30",
+        STARTS,
     ),
     MigModel(
         "B300",
         ("3182",),
         "blackwell",
         _profiles(SEVEN_SLICES, HOPPER, "1g.34gb 1g.34gb+me 1g.67gb 2g.67gb 3g.135gb 4g.135gb 7g.269gb"),
-        MIG_PARTED + STARTS_AS_H100,
+        MIG_PARTED,
         "2026-11-30",
+        STARTS,
     ),
     MigModel(
         "GB300",
         ("31C2",),
         "blackwell",
         _profiles(SEVEN_SLICES, HOPPER, "1g.35gb 1g.35gb+me 1g.70gb 2g.70gb 3g.139gb 4g.139gb 7g.278gb"),
-        MIG_PARTED + STARTS_AS_H100,
+        MIG_PARTED,
         "2026-11-30",
+        STARTS,
     ),
     MigModel(
         "RTX PRO 6000",
@@ -287,7 +301,96 @@ MODELS = (
         "https://github.com/bottlerocket-os/bottlerocket-kernel-kit/issues/300",
         "2026-11-30",
     ),
+    MigModel(
+        "A800 40GB SXM4",
+        ("20BD",),
+        "ampere",
+        _profiles(
+            SEVEN_SLICES,
+            AMPERE,
+            "1g.5gb 1g.5gb+me 1g.10gb 2g.10gb 3g.20gb 4g.20gb 7g.40gb",
+            "4864 4864 9856 9856 19968 19968 40192",
+        ),
+        PCI_IDS,
+        "2026-12-01",
+        PROFILES,
+    ),
+    MigModel(
+        "A100X",
+        ("20B8",),
+        "ampere",
+        _profiles(
+            SEVEN_SLICES,
+            AMPERE,
+            "1g.10gb 1g.10gb+me 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb",
+            "9728 9728 19968 19968 40192 40192 80896",
+        ),
+        PCI_IDS,
+        "2026-12-01",
+        PROFILES,
+    ),
+    MigModel(
+        "A30X",
+        ("20B9",),
+        "ampere",
+        _profiles(FOUR_SLICES, A30, "1g.6gb 1g.6gb+me 2g.12gb 2g.12gb+me 4g.24gb", "5952 5952 11968 11968 24000"),
+        PCI_IDS,
+        "2026-12-01",
+        PROFILES,
+    ),
+    MigModel(
+        "PG506-232 96GB",
+        ("20B6",),
+        "ampere",
+        _profiles(SEVEN_SLICES, AMPERE, "1g.12gb 1g.12gb+me 1g.24gb 2g.24gb 3g.48gb 4g.48gb 7g.96gb"),
+        MIG_PARTED,
+        "2026-12-01",
+        STARTS,
+    ),
+    MigModel(
+        "H100 64GB",
+        ("2337",),
+        "hopper",
+        _profiles(SEVEN_SLICES, HOPPER, "1g.8gb 1g.8gb+me 1g.16gb 2g.16gb 3g.32gb 4g.32gb 7g.64gb"),
+        USER_GUIDE,
+        "2026-12-01",
+        STARTS,
+    ),
+    MigModel(
+        "RTX PRO 6000 Workstation, Max-Q",
+        ("2BB1", "2BB4"),
+        "blackwell",
+        _profiles(
+            RTX_PRO,
+            RTX_PRO_ENGINES,
+            "1g.24gb 1g.24gb+me 1g.24gb+gfx 1g.24gb+me.all 1g.24gb-me "
+            "2g.48gb 2g.48gb+gfx 2g.48gb+me.all 2g.48gb-me 4g.96gb 4g.96gb+gfx",
+            "24192 24192 24192 24192 24192 48512 48512 48512 48512 97408 97408",
+        ),
+        USER_GUIDE,
+        "2026-12-01",
+        PROFILES,
+    ),
+    MigModel(
+        "GB300, other ids",
+        ("31A1", "31C3"),
+        "blackwell",
+        _profiles(SEVEN_SLICES, HOPPER, "1g.35gb 1g.35gb+me 1g.70gb 2g.70gb 3g.139gb 4g.139gb 7g.278gb"),
+        PCI_IDS,
+        "2026-12-01",
+        PROFILES,
+    ),
 )
+
+# Boards with MIG whose geometry no source gave, and why nothing is taken over for them: there only NVML can say.
+WITHOUT_GEOMETRY = {
+    "20B3": "A100 with 64 GB: no list of its profiles is public",
+    "2339": "H100 SXM5 with 94 or 96 GB under one id: the names differ",
+    "230E": "H20 NVL16: no list of its profiles is public",
+    "232C": "H20-3e: no list of its profiles is public",
+    "2336": "H100 of a pilot series: no list of its profiles is public",
+    "2920": "B100: never published",
+}
 
 
 def find_model(device_id: str) -> MigModel | None:

@@ -45,16 +45,16 @@ class Node:
         assert said.strip().startswith("{"), said
         return json.loads(said)
 
-    def act(self, checkpoint: dict[str, Any] | None) -> dict[str, Any]:
-        """Does what the case asks for."""
+    def act(self, checkpoint: dict[str, Any] | None, *, check: bool = False) -> dict[str, Any]:
+        """Does what the case asks for, with ``check`` in check mode."""
         action = self._case["action"]
         if checkpoint is not None:
-            return self.module("mig_config", checkpoint=checkpoint)
+            return self.module("mig_config", check=check, checkpoint=checkpoint)
         options = {"config": self._case["config"], "selected_config": self._case.get("selected")}
         if action["verb"] == "assert":
             return self.module("mig_info", mode_only=action.get("mode_only", False), **options)
         flags = {flag: action[flag] for flag in ("mode_only", "skip_reset") if flag in action}
-        return self.module("mig_config", check=action.get("check", False), **options, **flags)
+        return self.module("mig_config", check=check or action.get("check", False), **options, **flags)
 
 
 @cache
@@ -79,13 +79,23 @@ def test_case(tmp_path: Path, node: Node, case: Mapping[str, Any]) -> None:
     if case["action"]["verb"] == "export":
         assert _groups(node.module("mig_info")["config"]) == _groups(case["expect"]["export"])
         return
+    planned = node.act(checkpoint, check=True)
+    assert (node.box.state, node.box.writes) == (before, []), "check mode has changed something"
     result = node.act(checkpoint)
+    if not case.get("faults") and not result.get("failed"):
+        assert _prediction(planned) == _prediction(result), result.get("msg")
     outcomes = [case["expect"], *case.get("accept_also", [])]
     differences = [_differences(node.box, before, result, outcome) for outcome in outcomes]
     assert [] in differences, f"{differences}; {result.get('msg', '')}"
     assert violations(node.box.state) == []
     if _word(result) == "changed" and not case.get("faults") and not case["action"].get("check"):
         _assert_settled(node, checkpoint)
+
+
+def _prediction(result: Mapping[str, Any]) -> Any:
+    """What a run says that it does, and makes of each GPU."""
+    steps = [(s["action"], s["target"]) for s in result["plan"]["steps"]]
+    return _word(result), steps, [gpu.get("predicted") for gpu in result["gpus"]]
 
 
 def _assert_settled(node: Node, checkpoint: dict[str, Any] | None) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.gpu.fleet.plugins.module_utils._catalog.mig import MODELS, find_model
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.gpus import BOARDS
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.mig import MODELS, WITHOUT_GEOMETRY, find_model
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.mig_capacity import room_for
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.mig_config_file import ConfigError, parse_config
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.mig_documents import checkpoint, export_config
@@ -59,6 +60,42 @@ def test_layouts_that_need_no_config(devices, name, counts):
     found = entries([gpu(i, d) for i, d in enumerate(devices)], name)
     assert [e["mig-devices"] for e in found] == counts
     assert all(("device-filter" in e) is (len(devices) > 1) for e in found)
+
+
+# Names in mig-parted's default file (bd7160f), so that labels and variables that name them go on working.
+PARTED = {
+    "20B0": "1g.5gb 1g.5gb.me 1g.10gb 2g.10gb 3g.20gb 4g.20gb 7g.40gb",
+    "2330": "1g.10gb 1g.10gb.me 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb",
+    "20B7": "1g.6gb 1g.6gb.me 2g.12gb 2g.12gb.me 4g.24gb",
+    "2321": "1g.12gb 1g.12gb.me 1g.24gb 2g.24gb 3g.47gb 4g.47gb 7g.94gb",
+    "2342": "1g.12gb 1g.12gb.me 1g.24gb 2g.24gb 3g.48gb 4g.48gb 7g.96gb",
+    "2335": "1g.18gb 1g.18gb.me 1g.35gb 2g.35gb 3g.71gb 4g.71gb 7g.141gb",
+    "2348": "1g.18gb 1g.18gb.me 1g.36gb 2g.36gb 3g.72gb 4g.72gb 7g.144gb",
+    "2901": "1g.23gb 1g.23gb.me 1g.45gb 2g.45gb 3g.90gb 4g.90gb 7g.180gb",
+    "2941": "1g.23gb 1g.23gb.me 1g.47gb 2g.47gb 3g.93gb 4g.93gb 7g.186gb",
+    "3182": "1g.34gb 1g.34gb.me 1g.67gb 2g.67gb 3g.135gb 4g.135gb 7g.269gb",
+    "31C2": "1g.35gb 1g.35gb.me 1g.70gb 2g.70gb 3g.139gb 4g.139gb 7g.278gb",
+    "2BB5": "1g.24gb 1g.24gb.me 1g.24gb.gfx 1g.24gb.me.all 1g.24gb-me "
+    "2g.48gb 2g.48gb.gfx 2g.48gb.me.all 2g.48gb-me 4g.96gb 4g.96gb.gfx",
+}
+
+
+@pytest.mark.parametrize(("device", "names"), PARTED.items(), ids=PARTED)
+def test_names_are_those_of_mig_parted(device, names):
+    found = named_layouts([gpu(0, device)])["mig-configs"]
+    assert set(found) - {"all-disabled", "all-enabled", "all-balanced"} == {f"all-{n}" for n in names.split()}
+
+
+def test_every_board_with_mig_has_a_geometry_or_a_reason_why_not():
+    boards = {f"{b.device:04X}" for b in BOARDS if b.mig}
+    assert {d for d in boards if find_model(d) is None} == set(WITHOUT_GEOMETRY) & boards
+    assert not [d for d in WITHOUT_GEOMETRY if find_model(d)]
+
+
+def test_what_is_assumed_is_marked():
+    """A board with starts that were seen has no mark; of one without, it is known what was taken over."""
+    assert {m.device_ids[0] for m in MODELS if not m.assumed} == {"20B0", "20B2", "20B7", "2322", "2321", "2BB5"}
+    assert {a for m in MODELS for a in m.assumed} <= {"starts", "profiles"}
 
 
 def test_on_and_off_need_no_profiles():

@@ -71,6 +71,57 @@ def test_a_ready_host_gets_labels_resources_and_operands():
     assert wish.changed["nvidia.com/gpu.product"] == "NVIDIA-H100-80GB-HBM3"
 
 
+PLUGIN, DRIVER = "nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.driver"
+PAUSED = {
+    PLUGIN: "paused-for-mig-change",
+    DRIVER: "paused-for-driver-upgrade",
+    "nvidia.com/mig.config.state": "pending",
+}
+CORDON = "gpu.fleet/cordoned-for-mig-change"
+
+
+def left_by_a_kill():
+    """A node in the middle of a change of its MIG layout."""
+    found = node("a", labels=PAUSED)
+    found["metadata"]["annotations"] = {CORDON: "true"}
+    return {**found, "spec": {"unschedulable": True}}
+
+
+def test_a_node_that_a_killed_mig_change_left_goes_on():
+    there = left_by_a_kill()
+    mig = {"mig_config": "all-balanced", "mig_state": "success"}
+    plan, (wish,) = plan_nodes([host(**mig)], [there], mig_strategy="single")
+    patch = wish.patch()
+    assert patch["spec"] == {"unschedulable": None}
+    assert patch["metadata"]["annotations"] == {CORDON: None}
+    labels = patch["metadata"]["labels"]
+    assert (labels[PLUGIN], labels["nvidia.com/mig.config"]) == ("true", "all-balanced")
+    assert labels["nvidia.com/mig.config.state"] == "success"
+    assert DRIVER not in labels
+    assert "schedulable" in plan.steps[0].after
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"state": "not_ready", "mig_state": "failed"}, {"state": "unknown", "mig_state": "success"}]
+)
+def test_a_node_whose_layout_is_not_known_to_be_right_stays_paused(changes):
+    _plan, (wish,) = plan_nodes([host(**changes)], [left_by_a_kill()], mig_strategy="single")
+    assert "spec" not in wish.patch()
+    assert PLUGIN not in wish.changed
+
+
+def test_nobody_elses_cordon_is_taken_back():
+    there = {**node("a"), "spec": {"unschedulable": True}}
+    _plan, (wish,) = plan_nodes([host(mig_state="success")], [there], mig_strategy="single")
+    assert "spec" not in wish.patch()
+
+
+def test_a_host_without_a_layout_keeps_its_mig_labels():
+    there = node("a", labels={"nvidia.com/mig.config": "all-1g.10gb", "nvidia.com/mig.config.state": "pending"})
+    _plan, (wish,) = plan_nodes([host()], [there], mig_strategy="single")
+    assert not [key for key in wish.changed if key.startswith("nvidia.com/mig.config")]
+
+
 def test_a_node_that_has_its_labels_is_not_patched():
     _plan, (wish,) = plan_nodes([host()], NODES, mig_strategy="single")
     after = [node("a", labels=dict(wish.labels))]
