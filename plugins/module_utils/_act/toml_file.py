@@ -16,6 +16,9 @@ from typing import Any
 from .._plan.engine import differences
 
 VERSION = re.compile(r"\A(?:(?:[ \t]*(?:#.*)?|[ \t]*[A-Za-z_-]+[ \t]*=.*)\n)*?[ \t]*version[ \t]*=.*\n")
+# A letter of the private area, which no configuration has.
+MARK = "\uf8ff"
+SPELLED = re.compile(f'"{MARK}([^"]*)"')
 INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 
 
@@ -39,11 +42,24 @@ def edited_toml(text: str, after: Mapping[str, Any], toml: Any) -> str:
 
 
 def edited_json(text: str, after: Mapping[str, Any]) -> str:
-    """The same for JSON, with the indentation of ``text``. Keys keep their order."""
-    before = json.loads(text) if text.strip() else {}
+    """The same for JSON, with the indentation of ``text``. Keys keep their order, and numbers their spelling."""
+    before = json.loads(text, parse_float=_Spelled) if text.strip() else {}
     found = INDENT.search(text)
     kept = _in_order(before, after)
-    return json.dumps(kept, indent=found.group(1) if found else 4, ensure_ascii=False) + "\n"
+    made = json.dumps(kept, indent=found.group(1) if found else 4, ensure_ascii=False) + "\n"
+    return SPELLED.sub(r"\1", made)
+
+
+class _Spelled(str):
+    """A number with a point or an exponent as it was written: 0.10 and 1e400 would come back as 0.1 and Infinity."""
+
+    def __new__(cls, number: str) -> _Spelled:
+        """Marked, so that it can be told from a text."""
+        return super().__new__(cls, f"{MARK}{number}")
+
+    def is_same(self, other: Any) -> bool:
+        """Whether ``other``, read by somebody else, is this number."""
+        return isinstance(other, float) and float(self[len(MARK) :]) == other
 
 
 def _with_line(text: str, line: str) -> str:
@@ -79,6 +95,10 @@ def _item(value: Any, toml: Any) -> Any:
 
 
 def _in_order(before: Any, after: Any) -> Any:
+    if isinstance(before, _Spelled):
+        return before if before.is_same(after) else after
+    if isinstance(before, list) and isinstance(after, list):
+        return [_in_order(old, new) for old, new in zip(before, after)] + after[len(before) :]
     if not isinstance(before, dict) or not isinstance(after, Mapping):
         return after
     names = [n for n in before if n in after] + [n for n in after if n not in before]

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import tomlkit
 
@@ -74,3 +76,18 @@ def test_json_keeps_order_indentation_and_large_numbers():
 
 def test_json_out_of_nothing():
     assert edited_json("", {"a": 1}) == '{\n    "a": 1\n}\n'
+
+
+NUMBERS = ["0.10", "1e400", "-1E+2", "12345678901234567890", "1.0", "3"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_of_json_keep_their_spelling(number):
+    text = f'{{"a": {number}, "list": [{{"b": {number}}}, {number}], "c": "{number}"}}'
+    edited = edited_json(text, {**json.loads(text), "new": 1})
+    assert edited.count(number) == 4
+    assert f'"c": "{number}"' in edited
+
+
+def test_a_number_that_changes_is_the_new_one():
+    assert json.loads(edited_json('{"a": 0.10}', {"a": 0.2})) == {"a": 0.2}
