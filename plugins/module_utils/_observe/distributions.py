@@ -12,6 +12,7 @@ from .files import HostRoot
 
 # Where systemd has units of packages, of snaps and of installers.
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/local/lib/systemd/system", "/lib/systemd/system")
+SYSTEM_SOCKET = "/run/containerd/containerd.sock"
 VERSION = re.compile(r"^\s*version\s*=\s*(\d+)", re.MULTILINE)
 # k3s and RKE2 take the first of these that is there, and without any of them their own of version 3.
 TEMPLATES = ((3, "config-v3.toml.tmpl"), (2, "config.toml.tmpl"))
@@ -19,10 +20,14 @@ NEWEST = 3
 
 
 def find_distribution(host: HostRoot) -> str:
-    """The distribution whose containerd runs, else the one whose settings are there; empty for none."""
+    """The distribution whose containerd runs, else the one whose settings are there; empty for none.
+
+    Where the system's own containerd runs, the settings of one that does not are what an earlier time has left.
+    """
     rows = [row for row in DISTRIBUTIONS.values() if host.is_dir(row.home)]
     running = [row for row in rows if host.exists(row.socket)]
-    settled = [row for row in rows if host.exists(row.config) or read_unit(host, row)]
+    there = [] if host.exists(SYSTEM_SOCKET) else rows
+    settled = [row for row in there if host.exists(row.config) or read_unit(host, row)]
     return next((row.name for row in (*running, *settled)), "")
 
 

@@ -62,6 +62,13 @@ HOSTS = {
 }
 
 
+def test_what_is_left_of_a_distribution_does_not_hide_the_engine_that_runs(tmp_path):
+    host = tree(tmp_path, {f"{K3S}/config.toml": V3, "/run/containerd/containerd.sock": ""})
+    assert find_distribution(host) == ""
+    tree(tmp_path, {"/run/k3s/containerd/containerd.sock": ""})
+    assert find_distribution(host) == "k3s"
+
+
 def tree(root, files):
     for path, text in files.items():
         (root / path.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
