@@ -40,6 +40,8 @@ _value:
       node: ""
       names: [gpu-a]
       addresses: [198.51.100.11]
+      config: all-balanced
+      result: success
 """
 
 from collections.abc import Callable

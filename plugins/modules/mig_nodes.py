@@ -77,6 +77,11 @@ options:
         C(nvidia.com/gpu.present), which a new cluster does not have yet.
     type: int
     default: 0
+  tell:
+    description:
+      - Whether mig-manager's labels are written. V(false) where a layout is taken away and nothing is to stay.
+    type: bool
+    default: true
   timeout:
     description: Seconds to wait until operands and pods are gone.
     type: int
@@ -173,6 +178,7 @@ OPTIONS = {
     "drain": {"type": "bool", "default": False},
     "max_unavailable": {"type": "str", "default": "100%"},
     "total": {"type": "int", "default": 0},
+    "tell": {"type": "bool", "default": True},
     "timeout": {"type": "int", "default": 300},
     "poll": {"type": "int", "default": 2},
 }
@@ -206,7 +212,9 @@ class Nodes:
             self._refuse(name, rules.why_not(self.pods(name), drain=self.params["drain"]))
         for name in self._chosen():
             reason = "operands and GPU pods have to be gone while the MIG layout changes"
-            self._patch("pause", self.nodes[name], rules.pause_patch(self.nodes[name]), reason)
+            self._patch(
+                "pause", self.nodes[name], rules.pause_patch(self.nodes[name], tell=self.params["tell"]), reason
+            )
         if not self.check_mode:
             self._wait()
             self._give_back()
@@ -214,7 +222,8 @@ class Nodes:
     def resume(self) -> None:
         """A node that is as it should be is not written."""
         for name, row in self.rows.items():
-            patch = rules.resume_patch(self.nodes[name], config=row["config"], state=row["result"])
+            told = {"config": row["config"], "state": row["result"]} if self.params["tell"] else {}
+            patch = rules.resume_patch(self.nodes[name], **told)
             self._patch("resume", self.nodes[name], patch, "the change of the MIG layout is over")
 
     def pods(self, node: str) -> list[dict[str, Any]]:
@@ -291,7 +300,8 @@ class Nodes:
         paused = {step.target for step in self.steps if step.action == "pause"}
         for name in [n for n in self.refused if f"Node {n}" in paused]:
             node = self.cluster.get(f"/api/v1/nodes/{name}")
-            self._patch("resume", node, rules.resume_patch(node, state="failed"), self.refused[name])
+            state = "failed" if self.params["tell"] else ""
+            self._patch("resume", node, rules.resume_patch(node, state=state), self.refused[name])
 
 
 def _host(row: Mapping[str, Any]) -> Host:

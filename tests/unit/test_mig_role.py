@@ -184,9 +184,14 @@ def test_node_after_node_is_paused_changed_and_goes_on(fleet):
         assert (fleet.cluster.label(name, PLUGIN), fleet.cluster.label(name, CONFIG)) == ("true", "all-3g.40gb")
         assert fleet.cluster.nodes[name]["spec"] == {}
 
-    recap, said = fleet.play()
-    assert recap == dict.fromkeys(NAMES, (0, 0)), said
-    assert len(fleet.cluster.log) == 2 * len(NAMES)
+    writes = [host.box.writes[-1:] for host in fleet.hosts.values()]
+    left = {"labels": {PLUGIN: PAUSED, STATE: "pending"}, "annotations": {"gpu.fleet/cordoned-for-mig-change": "true"}}
+    merge(fleet.cluster.nodes["b"], {"metadata": left, "spec": {"unschedulable": True}})
+    del fleet.cluster.log[:]
+    _recap, said = fleet.play()
+    assert fleet.cluster.log == ["b success"], said
+    assert (fleet.cluster.label("b", PLUGIN), fleet.cluster.nodes["b"]["spec"]) == ("true", {})
+    assert [host.box.writes[-1:] for host in fleet.hosts.values()] == writes
 
 
 def test_check_mode_writes_nothing_and_shows_the_change(fleet):

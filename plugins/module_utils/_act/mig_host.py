@@ -12,11 +12,12 @@ from typing import Any
 from .._observe.command import Run
 from .._observe.files import HostRoot
 from .._observe.mig import read_mig_offline
+from .._observe.mig_manager import enabled_mig_manager
 from .._observe.nvml import NvmlFailure
 from .._plan.mig import Decision
 from .._plan.mig_config_file import ConfigError
 from .._plan.mig_documents import result_rows, source_of
-from .._plan.mig_findings import mig_finding
+from .._plan.mig_findings import mig_finding, two_managers
 from .._plan.mig_layout import MigGpu
 from .._plan.mig_wish import MigWish
 from .._plan.model import Finding, Plan, Step
@@ -27,16 +28,19 @@ from .ownership import STATE_DIRECTORY
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a wish. ``kept`` are the steps about the saved wish beside those about the GPUs."""
+    """What came of a wish. ``kept`` are the steps about the saved wish beside those about the GPUs, ``findings`` those
+    about the host.
+    """
 
     wish: MigWish
     outcome: Outcome
     kept: tuple[Step, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     def result(self) -> dict[str, Any]:
         """The module's return values; the error, if any, is the outcome's."""
         outcome = self.outcome
-        plan = Plan(self.kept + outcome.plan.steps, outcome.plan.findings)
+        plan = Plan(self.kept + outcome.plan.steps, outcome.plan.findings + self.findings)
         account: dict[str, Any] = {}
         if outcome.error is not None and outcome.before is not None:
             account = {
@@ -77,16 +81,18 @@ class MigHost:
     def present(self, wish: MigWish, *, at_boot: bool, check: bool, goes_back: bool = False) -> Report:
         """Brings the GPUs to ``wish``; with ``at_boot`` the wish is saved before the first change."""
         kept = self._keeper.steps(wish) if at_boot else ()
+        manager = enabled_mig_manager(self._host) if at_boot else ""
+        findings = (two_managers(manager),) if manager else ()
 
         def keep(gpus: Sequence[MigGpu]) -> None:
             self._keeper.keep(wish, gpus)
 
         outcome = self._bring(wish, check=check, before=keep if at_boot else None, goes_back=goes_back)
         if outcome.error is not None:
-            return Report(wish, outcome)
+            return Report(wish, outcome, findings=findings)
         if kept and not check:
             keep(outcome.gpus)
-        return Report(wish, outcome, kept)
+        return Report(wish, outcome, kept, findings)
 
     def absent(self, gpu_clients: tuple[str, ...], *, check: bool) -> Report:
         """Brings back what was there before the first kept wish, then forgets it."""

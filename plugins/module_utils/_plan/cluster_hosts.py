@@ -50,8 +50,14 @@ def _row(variables: Values, planned: bool) -> dict[str, Any]:
 
 
 def node_rows(hosts: Iterable[Values]) -> list[dict[str, Any]]:
-    """By what the node of each host is found: name, node, names, addresses. ``hosts`` are the variables of each."""
-    return [node_row(variables) for variables in hosts]
+    """By what the node of each host is found: name, node, names, addresses; and what role mig published for
+    mig-manager's labels: config, result. ``hosts`` are the variables of each host.
+    """
+    return [{**node_row(variables), **_mig_labels(variables.get("mig_result") or {})} for variables in hosts]
+
+
+def _mig_labels(result: Values) -> dict[str, str]:
+    return {"config": result.get("config") or "", "result": result.get("config_state") or ""}
 
 
 def node_row(variables: Values) -> dict[str, Any]:

@@ -36,6 +36,7 @@ KINDS = {
     "mode_change_blocked": ("GPU-MIG-050", f"name the units that hold the GPU in {CLIENTS}", f"{PARTED}/issues/181"),
     "reset_required": ("GPU-MIG-051", "reboot the host; the mode is set and waits for it", f"{PARTED}/issues/19"),
 }
+MANAGER = "GPU-MIG-113"
 KIND_OF = {row[0]: kind for kind, row in KINDS.items()}
 
 
@@ -98,3 +99,16 @@ def in_use(gpu: MigGpu, instances: Sequence[GpuInstance], wanted: str) -> Findin
     users = "; ".join(f"{i.place}: processes {gpu.processes(i.users)}" for i in instances)
     text = f"{gpu.label} has instances in use that would have to go"
     return mig_finding("in_use", text, wanted=wanted, found=f"NVML: {users}")
+
+
+def two_managers(link: str) -> Finding:
+    """NVIDIA's boot unit brings a layout of its own about after ours."""
+    return Finding(
+        MANAGER,
+        "warning",
+        "nvidia-mig-manager.service changes the MIG layout at boot, too",
+        "one unit that does so: gpu-fleet-mig.service",
+        f"{link} (host)",
+        "systemctl disable nvidia-mig-manager.service, or mig_at_boot: false",
+        f"{PARTED} deployments/systemd",
+    )

@@ -29,14 +29,15 @@ SHOWN = 5
 MIRROR = "kubernetes.io/config.mirror"
 
 
-def pause_patch(node: Object) -> dict[str, Any]:
+def pause_patch(node: Object, *, tell: bool = True) -> dict[str, Any]:
     """The patch that keeps new GPU pods and the operands away; what it sets is already so where it is empty.
 
-    A deploy label with another value than ``true`` is somebody's choice. A foreign cordon stays foreign.
+    ``tell``: mig-manager's label says so, too. A deploy label with another value than ``true`` is somebody's choice. A
+    foreign cordon stays foreign.
     """
     current = labels_of(node)
     labels = {key: PAUSED_FOR_MIG for key in PAUSED_OPERANDS if current.get(key) == "true"}
-    if current.get(MIG_STATE) != "pending":
+    if tell and current.get(MIG_STATE) != "pending":
         labels[MIG_STATE] = "pending"
     patch: dict[str, Any] = {"metadata": {"labels": labels}} if labels else {}
     if not (node.get("spec") or {}).get("unschedulable"):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._catalog.labels import MIG_CORDON
+from .._catalog.labels import MIG_CORDON, MIG_STATE
 from . import labels as rules
 from .mig_nodes import is_cordoned_by_us, mig_labels
 from .model import Finding, Plan, Step
@@ -141,7 +141,8 @@ def _wish(host: Host, node: Mapping[str, Any], mig_strategy: str) -> tuple[NodeW
     mig = mig_labels(config=host.mig_config, state=host.mig_state)
     wanted = {**(rules.gfd_labels(current, predicted) if known else {}), **deploy, **mig}
     if host.state == REMOVED:
-        wanted = {**rules.no_labels(current), **dict.fromkeys(deploy)}
+        state = [MIG_STATE] if MIG_STATE in current else []
+        wanted = {**rules.no_labels(current), **dict.fromkeys([*deploy, *state])}
     changed = rules.changed_labels(current, wanted, annotations=meta.get("annotations") or {})
     return NodeWish(
         host=host.name,

@@ -245,6 +245,18 @@ def test_boot_brings_the_saved_layout_back(tmp_path: Path) -> None:
     assert host.boot() == (0, "mig: 0 steps, the layout is as saved\n")
 
 
+def test_another_unit_for_the_layout_at_boot_is_told(tmp_path: Path) -> None:
+    host = Host(tmp_path, "h100x1")
+    wants = tmp_path / "etc/systemd/system/multi-user.target.wants"
+    wants.mkdir(parents=True)
+    (wants / "nvidia-mig-manager.service").symlink_to("/lib/systemd/system/nvidia-mig-manager.service")
+    told = host.layout(selected_config="all-3g.40gb", at_boot=True)
+    assert [(f["id"], f["severity"]) for f in told["findings"]] == [("GPU-MIG-113", "warning")]
+    assert host.layout(selected_config="all-3g.40gb")["findings"] == []
+    (wants / "nvidia-mig-manager.service").unlink()
+    assert host.layout(selected_config="all-3g.40gb", at_boot=True)["findings"] == []
+
+
 def test_boot_without_driver_and_with_a_broken_wish(tmp_path: Path) -> None:
     host = Host(tmp_path, "h100x1")
     host.layout(selected_config="all-3g.40gb", at_boot=True)

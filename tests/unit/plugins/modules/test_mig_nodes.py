@@ -108,7 +108,7 @@ def run(cluster, state, *hosts, check_mode=False, timeout=0, **more):
     row = {key: more.pop(key) for key in ("config", "result", "node") if key in more}
     params = {
         "state": state, "hosts": [{**r, **row} for r in rows], "drain": False, "max_unavailable": "100%", "total": 0,
-        "timeout": timeout, "poll": 0, **more,
+        "timeout": timeout, "poll": 0, "tell": True, **more,
     }  # fmt: skip
     nodes = mig_nodes.Nodes(cluster, params, check_mode=check_mode)
     {"read": lambda: None, "paused": nodes.pause, "resumed": nodes.resume}[state]()
@@ -138,6 +138,15 @@ def test_operands_are_paused_and_the_node_is_cordoned_then_all_is_as_before():
     writes = len(cluster.patched)
     assert not run(cluster, "resumed", "a", config="all-balanced", result="success")["changed"]
     assert len(cluster.patched) == writes
+
+
+def test_where_a_layout_is_taken_away_no_label_tells_of_it():
+    cluster = Cluster(node("a"), plugin("a"))
+    before = copy.deepcopy(cluster.objects["a"])
+    run(cluster, "paused", "a", tell=False)
+    assert (cluster.labels("a")[PLUGIN], STATE in cluster.labels("a")) == (PAUSED, False)
+    run(cluster, "resumed", "a", tell=False, config="all-disabled", result="success")
+    assert cluster.objects["a"] == before
 
 
 def test_paused_twice_writes_once():

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.cluster_hosts import cluster_hosts, predicting_facts
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.cluster_hosts import (
+    cluster_hosts,
+    node_rows,
+    predicting_facts,
+)
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.labels import predict_labels
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.proof import gpu_instances
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.resources import predict_resources
@@ -40,6 +44,19 @@ def test_predictions_are_those_of_the_whole_facts(text, strategy):
 def test_what_no_prediction_reads_is_left_behind():
     (node,) = make_nodes([KwokGroup.parse("1:h100x8")], mig_strategy="mixed")
     assert len(str(predicting_facts(node.facts))) < len(str(node.facts)) / 3
+
+
+def test_what_role_mig_published_reaches_the_labels():
+    published = {"state": "ready", "config": "all-balanced", "config_state": "success"}
+    results = {role: {"state": "ready"} for role in ROLES} | {"mig": published}
+    (found,) = cluster_hosts([{"inventory_hostname": "a", "gpu_fleet_results": results}], planned=False)
+    assert (found["mig_config"], found["mig_state"]) == ("all-balanced", "success")
+    (found,) = node_rows([{"inventory_hostname": "a", "mig_result": published}])
+    assert found == {
+        "name": "a", "node": "", "names": ["a"], "addresses": [], "config": "all-balanced", "result": "success",
+    }  # fmt: skip
+    (found,) = node_rows([{"inventory_hostname": "a"}])
+    assert (found["config"], found["result"]) == ("", "")
 
 
 def test_names_and_addresses_that_the_node_may_have():

@@ -110,6 +110,13 @@ def test_a_node_whose_layout_is_not_known_to_be_right_stays_paused(changes):
     assert PLUGIN not in wish.changed
 
 
+def test_a_removed_host_keeps_the_wish_and_loses_how_it_ended():
+    there = node("a", labels={"nvidia.com/mig.config": "all-1g.10gb", "nvidia.com/mig.config.state": "success"})
+    _plan, (wish,) = plan_nodes([host(state="removed", facts={})], [there], mig_strategy="single")
+    assert wish.changed["nvidia.com/mig.config.state"] is None
+    assert "nvidia.com/mig.config" not in wish.changed
+
+
 def test_nobody_elses_cordon_is_taken_back():
     there = {**node("a"), "spec": {"unschedulable": True}}
     _plan, (wish,) = plan_nodes([host(mig_state="success")], [there], mig_strategy="single")
