@@ -19,7 +19,8 @@ options:
   runtime:
     description:
       - The engine. V(podman) needs no configuration and is looked at only.
-      - V(auto) takes the one that the kubelet speaks to, else one that runs, else one that is installed.
+      - V(auto) takes the one that the kubelet speaks to, else one that runs, else one that is installed. Without any,
+        O(state=absent) has nothing to do.
     type: str
     choices: [auto, containerd, crio, docker, podman]
     default: auto
@@ -250,8 +251,9 @@ from ..module_utils._observe.engines import engine_places, find_runtime
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.gpu_containers import read_gpu_containers
 from ..module_utils._observe.helpers import find_helper
-from ..module_utils._observe.podman import read_podman
+from ..module_utils._observe.podman import read_podman, untouched
 from ..module_utils._plan.engine import RUNTIMES, EngineWish, find_busy, plan_restart
+from ..module_utils._plan.model import Plan
 from ..module_utils._plan.runtime import make_engine_wish
 
 ARGUMENTS: dict[str, Any] = {
@@ -344,6 +346,8 @@ def main() -> None:
     host, runtime = HostRoot(module.params["host_root"]), module.params["runtime"]
     if runtime == "auto":
         runtime = find_runtime(host)
+    if runtime is None and module.params["state"] == "absent":
+        module.exit_json(**untouched(None, Plan(), cdi_enabled=None))
     if runtime is None:
         module.fail_json(
             msg="container_runtime: no container engine was found; install one, or name it with the option runtime"

@@ -66,7 +66,9 @@ def read_foreign(host: HostRoot, path: str, kind: str, load: Load) -> tuple[Fore
     directories = (*DIRECTORIES, posixpath.dirname(path))
     found = {host.resolve(p): p for p in reversed(spec_paths(host, tuple(dict.fromkeys(directories))))}
     found.pop(host.resolve(path), None)
-    specs = ((p, read_spec(host, p, load)) for p in sorted(found.values()))
+    # Reading YAML takes its time, and most specs beside ours are of another kind.
+    named = [p for p in sorted(found.values()) if kind in (host.text(p) or "")]
+    specs = ((p, read_spec(host, p, load)) for p in named)
     return tuple(
         ForeignSpec(p, tuple(str(d["name"]) for d in s.document["devices"]), rank_of(host, p))
         for p, s in specs

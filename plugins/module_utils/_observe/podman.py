@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._plan.model import Plan
 from .._plan.podman import judge_podman
 from .command import Run
 from .files import HostRoot
@@ -19,10 +20,15 @@ def read_podman(host: HostRoot, run: Run) -> dict[str, Any]:
     status, out, _err = run(["podman", "--version"]) if host.root == "/" else (127, "", "")
     version = out.split()[-1] if status == 0 and out.split() else None
     plan = judge_podman(version, [path for path in HOOKS if host.exists(path)])
+    return untouched("podman", plan, cdi_enabled=True)
+
+
+def untouched(runtime: str | None, plan: Plan, *, cdi_enabled: bool | None) -> dict[str, Any]:
+    """The module's result where there is nothing that it could change."""
     effective: dict[str, Any] = {
         "handlers": {},
         "default_runtime": None,
-        "cdi_enabled": True,
+        "cdi_enabled": cdi_enabled,
         "cdi_spec_dirs": None,
         "nri_enabled": None,
         "source": "files",
@@ -32,7 +38,7 @@ def read_podman(host: HostRoot, run: Run) -> dict[str, Any]:
         "restart_required": False,
         "restart_allowed": False,
         "effective": effective,
-        "runtime": "podman",
+        "runtime": runtime,
         "distribution": None,
         "unit": None,
     }

@@ -150,3 +150,26 @@ def test_a_start_is_compared_with_the_files(tmp_path, state, after_file, stale):
 def test_a_planned_restart_is_foreseen_by_the_validation(restarts):
     seen = Seen(engine="containerd", restart=True)
     assert host_validation.foreseen({"restarts": restarts}, seen).restart != restarts
+
+
+@pytest.mark.parametrize(("state", "ends"), [("absent", "exit"), ("present", "fail")])
+def test_a_host_without_engine_needs_no_removal(tmp_path, monkeypatch, state, ends):
+    class Ended(Exception):
+        """The module is over."""
+
+    def end(word):
+        def ended(self, **result):
+            raise Ended(word, result)
+
+        return ended
+
+    class Asked(Module):
+        exit_json, fail_json = end("exit"), end("fail")
+
+    monkeypatch.setattr(
+        container_runtime, "AnsibleModule", lambda **_options: Asked(tmp_path, check=False, state=state)
+    )
+    with pytest.raises(Ended) as over:
+        container_runtime.main()
+    word, result = over.value.args
+    assert (word, result.get("changed", False)) == (ends, False)
