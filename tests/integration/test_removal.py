@@ -78,7 +78,7 @@ def test_removal_succeeds(removals: tuple[proving.Run, proving.Run]) -> None:
 
 
 def test_what_came_along_is_named(cleared: list[str]) -> None:
-    assert {"dkms", "make"} <= set(cleared)
+    assert {"dkms", "patch"} <= set(cleared)
     assert [name for name in cleared if "nvidia" in name] == []
 
 
