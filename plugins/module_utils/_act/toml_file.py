@@ -42,12 +42,26 @@ def edited_toml(text: str, after: Mapping[str, Any], toml: Any) -> str:
 
 
 def edited_json(text: str, after: Mapping[str, Any]) -> str:
-    """The same for JSON, with the indentation of ``text``. Keys keep their order, and numbers their spelling."""
+    """The same for JSON, with the indentation of ``text``. Keys keep their order, and numbers their spelling.
+
+    Raises EditError.
+    """
     before = json.loads(text, parse_float=_Spelled) if text.strip() else {}
     found = INDENT.search(text)
     kept = _in_order(before, after)
     made = json.dumps(kept, indent=found.group(1) if found else 4, ensure_ascii=False) + "\n"
-    return SPELLED.sub(r"\1", made)
+    result = SPELLED.sub(r"\1", made)
+    if _read(result) != after:
+        raise EditError("the edited JSON text would not mean what was wanted; please report this with the file")
+    return result
+
+
+def _read(text: str) -> Any:
+    """The document in a text; None for a text that is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 class _Spelled(str):

@@ -10,7 +10,7 @@ import json
 import pytest
 import tomlkit
 
-from ansible_collections.gpu.fleet.plugins.module_utils._act.toml_file import edited_json, edited_toml
+from ansible_collections.gpu.fleet.plugins.module_utils._act.toml_file import EditError, edited_json, edited_toml
 
 TEXT = """\
 # head
@@ -91,3 +91,8 @@ def test_numbers_of_json_keep_their_spelling(number):
 
 def test_a_number_that_changes_is_the_new_one():
     assert json.loads(edited_json('{"a": 0.10}', {"a": 0.2})) == {"a": 0.2}
+
+
+def test_a_text_that_looks_like_a_number_of_ours_is_refused_and_never_written():
+    with pytest.raises(EditError):
+        edited_json("", {"a": "\uf8ffx"})
