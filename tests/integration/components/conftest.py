@@ -19,6 +19,7 @@ from lab.host import Host
 from lab.lab import Lab
 
 NAME = "fabric"
+PREPARED = "prepared"
 KEEP = "{{ driver_result | default({}) | to_json }}"
 
 
@@ -44,9 +45,15 @@ Play = Callable[..., Played]
 
 @pytest.fixture(scope="session")
 def fabric(lab: Lab) -> Iterator[Host]:
-    """Eight H100 behind four NVSwitches, and nothing of NVIDIA's on it."""
+    """Eight H100 behind four NVSwitches, and nothing of NVIDIA's on it but what the boot needs (role prereq)."""
     made = fleet.add(lab, HostSpec.parse(f"{NAME}=bookworm:hgx-h100"))
     made.wait()
+    playbook = lab.folder / "prereq.yml"
+    roles = [{"role": "gpu.fleet.prereq"}]
+    playbook.write_text(json.dumps([{"hosts": NAME, "gather_facts": False, "roles": roles}]))
+    run = proving.play(lab, str(playbook), "--extra-vars", "gpu_fleet_cluster=false")
+    assert run.status == 0, run.end()
+    made.snapshot(PREPARED)
     yield made
     made.down()
     access.write_inventory(lab)
