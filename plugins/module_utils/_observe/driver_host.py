@@ -19,12 +19,14 @@ from .._plan.driver_set import ROLE
 from .._plan.driver_wish import DriverWish
 from .._plan.facts import DnfSource, Kernel, OsRelease, Package
 from .._plan.module_parameters import OPTIONS_PATH
+from .._plan.module_trust import ModuleTrust
 from .._plan.modules import RELOADED, UNLOADED
 from .._plan.package_managers import manager_of
 from .apt_sources import read_sources
 from .boot_files import read_boot_files
 from .command import Run
 from .component_host import UNITS, read_component_host
+from .dkms_trust import read_dkms_trust
 from .dnf_sources import read_dnf_sources
 from .files import HostRoot
 from .kernel import read_kernel
@@ -61,6 +63,7 @@ def read_driver_host(
         seen=read_component_host(host, run, before={n: v for n, v in before.items() if n.startswith("setting:")}),
         boot=read_boot_files(host),
         options=host.text(OPTIONS_PATH),
+        trust=read_dkms_trust(host, run) if kernel.secure_boot else ModuleTrust(),
     )
     found = _with_parameters(host, run, wish, found)
     repository = driver_repository(wish, found)

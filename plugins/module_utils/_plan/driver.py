@@ -31,6 +31,7 @@ from .driver_wish import AUTO, CUDA_REPO, DISTRO, PREINSTALLED, DriverWish
 from .facts import Resolution
 from .flavour import NO_GPU, Flavour, decide_flavour, gpus_of
 from .model import Finding, Step
+from .module_trust import find_untrusted, is_trusted
 from .modules import (
     LOADED,
     RELOADED,
@@ -38,6 +39,7 @@ from .modules import (
     after_load,
     blockers,
     find_in_use,
+    is_stale,
     plan_modules,
     start_again,
     to_load,
@@ -147,6 +149,8 @@ class _Kept:
         self.wish, self.host, self.parts = wish, host, parts
         self.lacking: tuple[str, ...] = ()
         self.kernel_package = ""
+        # Modules that the distribution compiled are signed with a key of its own.
+        self.signed = False
 
     def decide(self, found: tuple[Any, ...]) -> DriverDecision:
         """Modules and services alone; nothing is installed."""
@@ -170,8 +174,23 @@ class _Kept:
         nouveau = findings.find_nouveau(gpus_of(host.pci))
         if nouveau:
             return join_work([Work(findings=nouveau), boot]), True
+        refused = self._refused()
+        if refused is not None:
+            return join_work([Work(findings=(refused,)), boot]), True
         loading, reboot = self._after_install() if self.lacking else self._now()
-        return join_work([Work(findings=findings.find_secure_boot(host.kernel, host.module)), boot, loading]), reboot
+        told = findings.find_secure_boot(host.kernel, host.module) if self._trusted() is None else ()
+        return join_work([Work(findings=told), boot, loading]), reboot
+
+    def _refused(self) -> Finding | None:
+        """Secure Boot would refuse what is to be loaded: known before a service stops or a module goes."""
+        module = self.host.module
+        if self._trusted() is not False or not (self.lacking or module.loaded is None or is_stale(module)):
+            return None
+        return find_untrusted(self.host.trust, module.on_disk, severity="warning" if self.lacking else "error")
+
+    def _trusted(self) -> bool | None:
+        on_disk = None if self.lacking else self.host.module.on_disk
+        return self.signed or is_trusted(self.host.kernel, on_disk, self.host.trust)
 
     def _after_install(self) -> tuple[Work, bool]:
         """Loading when the packages are still to come: what it brings is known only then."""
@@ -224,6 +243,7 @@ class _Present(_Kept):
         self.manager = manager_of(host.os)
         self.repository = driver_repository(wish, host)
         self.kernel_package = self.chosen.kernel
+        self.signed = bool(self.chosen.compiled)
         self.lacking = lacking(self.set, host.packages)
         fingerprint = self.repository.key_fingerprint if self.repository else ""
         self.needs_key = bool(fingerprint) and host.key != fingerprint

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from .components import ComponentHost
 from .facts import AptSource, DnfSource, Kernel, OsRelease, Package, PciFunction, Service
 from .kernel_files import BootFiles
+from .module_trust import ModuleTrust
 from .modules import ModuleHost
 
 
@@ -37,3 +38,4 @@ class DriverHost:
     seen: ComponentHost = ComponentHost()
     boot: BootFiles = BootFiles()
     options: str | None = None
+    trust: ModuleTrust = ModuleTrust()

@@ -17,6 +17,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._observe.component_host 
     read_settings,
     read_starts,
 )
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.dkms_trust import read_dkms_trust
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import DeviceNode, HostRoot
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.module_host import read_module_host
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.module_parameters import (
@@ -176,3 +177,28 @@ def test_a_node_with_the_number_of_an_earlier_load_is_none(tmp_path, devices, la
         write(tmp_path, f"/dev/{name}", "")
     found = read_module_host(Numbered(str(tmp_path)), silent(), state="loaded")
     assert [path for path, numbers in found.nodes.items() if numbers is None] == lacking
+
+
+@pytest.mark.parametrize(
+    ("framework", "answers", "wanted"),
+    [
+        ("# mok_signing_key=/x\n", ["SecureBoot enabled", "/var/lib/dkms/mok.pub is already enrolled"], (True, False)),
+        (
+            "mok_signing_key=/root/x.key\n",
+            ["SecureBoot enabled", "/var/lib/dkms/mok.pub is not enrolled"],
+            (False, True),
+        ),
+    ],
+)
+def test_keys_of_dkms_and_whether_they_are_enrolled(tmp_path, framework, answers, wanted):
+    write(tmp_path, "/etc/dkms/framework.conf", framework)
+    write(tmp_path, "/var/lib/dkms/mok.pub", b"key")
+    trust = read_dkms_trust(HostRoot(str(tmp_path)), silent(*answers))
+    assert (trust.keys, trust.own_key) == ({"/var/lib/dkms/mok.pub": wanted[0]}, wanted[1])
+    assert trust.asked
+
+
+def test_without_mokutil_nobody_knows(tmp_path):
+    write(tmp_path, "/var/lib/dkms/mok.pub", b"key")
+    trust = read_dkms_trust(HostRoot(str(tmp_path)), lambda args: (127, "", "mokutil: not found"))
+    assert (trust.asked, trust.keys) == (False, {"/var/lib/dkms/mok.pub": None})

@@ -32,6 +32,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.kernel_files impor
     BootImage,
 )
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_parameters import OPTIONS_PATH, render_options
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_trust import ModuleTrust, is_trusted
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
 
 FABRIC, PERSISTENCED = "nvidia-fabricmanager.service", "nvidia-persistenced.service"
@@ -231,3 +232,55 @@ def test_a_driver_is_proved_where_nothing_is_left_to_do():
 )
 def test_nothing_is_proved_before(wish, host):
     assert what_to_prove(wish, host, decide_driver(wish, host)) is None
+
+
+KEY_FILE = "/var/lib/dkms/mok.pub"
+SECURE = replace(HGX, pci=(H100,), kernel=replace(HGX.kernel, secure_boot=True))
+BUILT = replace(LOADED, modules={}, loaded=None, on_disk=DriverVersion("595.71.05", "open", "DKMS module signing key"))
+UNENROLLED = ModuleTrust(asked=True, keys={KEY_FILE: False})
+
+
+@pytest.mark.parametrize(
+    ("trust", "on_disk", "trusted"),
+    [
+        (ModuleTrust(), None, None),
+        (ModuleTrust(asked=True), None, False),
+        (UNENROLLED, BUILT.on_disk, False),
+        (ModuleTrust(asked=True, keys={KEY_FILE: True}), BUILT.on_disk, True),
+        (ModuleTrust(asked=True, keys={KEY_FILE: False, "/var/lib/shim-signed/mok/MOK.der": True}), None, True),
+        (ModuleTrust(asked=True, keys={KEY_FILE: None}), None, None),
+        (ModuleTrust(asked=True, own_key=True), None, None),
+        (UNENROLLED, DriverVersion("595.71.05", "open", "Canonical Ltd. Kernel Module Signing"), True),
+    ],
+)
+def test_whether_secure_boot_takes_the_module(trust, on_disk, trusted):
+    assert is_trusted(SECURE.kernel, on_disk, trust) is trusted
+    assert is_trusted(HGX.kernel, on_disk, trust) is True
+
+
+def test_a_module_that_would_be_refused_is_installed_and_not_loaded():
+    decision = decide_driver(WISH, replace(SECURE, trust=ModuleTrust(asked=True)), answer=FOUND)
+    found = next(f for f in decision.work.findings if f.id == "GPU-KRN-021")
+    assert (found.severity, decision.reboot_required) == ("warning", True)
+    assert "install nvidia-kernel-open-dkms" in steps(decision)
+    assert not [s for s in steps(decision) if s.startswith(("load ", "start "))]
+
+
+def test_what_is_installed_and_refused_is_an_error_with_the_way_to_the_console():
+    decision = decide_driver(KEPT, replace(SECURE, module=BUILT, trust=UNENROLLED))
+    assert ("GPU-KRN-021", "error") in [(f.id, f.severity) for f in decision.work.findings]
+    assert f"mokutil --import {KEY_FILE}" in decision.work.plan.message()
+
+
+def test_an_enrolled_key_is_no_warning_and_a_loaded_driver_neither():
+    enrolled = replace(SECURE, module=BUILT, trust=ModuleTrust(asked=True, keys={KEY_FILE: True}))
+    assert "GPU-KRN-021" not in ids(decide_driver(KEPT, enrolled))
+    assert "load nvidia" in steps(decide_driver(KEPT, enrolled))
+    assert "GPU-KRN-021" not in ids(decide_driver(KEPT, replace(SECURE, module=LOADED, trust=UNENROLLED)))
+
+
+def test_a_new_key_keeps_the_loaded_driver_from_being_unloaded():
+    stale = replace(LOADED, loaded=DriverVersion("580.65.06", "open"))
+    decision = decide_driver(WISH, replace(SECURE, module=stale, trust=UNENROLLED), answer=FOUND)
+    assert ("GPU-KRN-021", "warning") in [(f.id, f.severity) for f in decision.work.findings]
+    assert not [s for s in steps(decision) if s.startswith(("unload ", "stop "))]
