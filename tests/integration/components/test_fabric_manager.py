@@ -106,7 +106,7 @@ def test_a_lost_gpu_is_named_with_the_kernels_last_message(fabric: Host, play: P
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "imex": ({"driver_components": {"imex": True}}, "GPU-FAB-101"),
-    "peermem": ({"driver_components": {"peermem": True}}, "GPU-KRN-106"),
+    "peermem": ({"driver_components": {"peermem": True}}, "GPU-KRN-028"),
     "gridd": ({"driver_components": {"gridd": True}}, "GPU-FAB-103"),
     "gdrcopy": ({"driver_components": {"gdrcopy": True}}, "GPU-PKG-132"),
     "word": ({"driver_components": {"gds": "perhaps"}}, "components.gds is 'perhaps'"),

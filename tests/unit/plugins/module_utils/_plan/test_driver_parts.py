@@ -281,6 +281,8 @@ def test_an_enrolled_key_is_no_warning_and_a_loaded_driver_neither():
 
 def test_a_new_key_keeps_the_loaded_driver_from_being_unloaded():
     stale = replace(LOADED, loaded=DriverVersion("580.65.06", "open"))
-    decision = decide_driver(WISH, replace(SECURE, module=stale, trust=UNENROLLED), answer=FOUND)
+    old = Package("nvidia-kernel-open-dkms", "580.65.06-1", "amd64", "installed", False)
+    host = replace(SECURE, module=stale, trust=UNENROLLED, packages={old.name: old})
+    decision = decide_driver(WISH, host, answer=FOUND)
     assert ("GPU-KRN-021", "warning") in [(f.id, f.severity) for f in decision.work.findings]
     assert not [s for s in steps(decision) if s.startswith(("unload ", "stop "))]
