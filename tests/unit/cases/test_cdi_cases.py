@@ -21,6 +21,7 @@ from trees.nvml import view
 
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.cdi import read_cdi_host
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_build import build_spec
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_schema import schema_error
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_text import spec_text
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.cdi_wish import check_wish, make_wish
 
@@ -60,14 +61,16 @@ def load(path: Path) -> Any:
 
 
 def read_cases() -> dict[str, dict[str, Any]]:
-    """Cases that a module corresponds to and whose answer is one to follow."""
+    """Cases that a module corresponds to."""
     found = {path.parent.name: load(path) for path in sorted(FOLDER.glob("*/case.yaml"))}
-    return {
-        n: c for n, c in found.items() if c["command"]["args"][:2] == ["cdi", "generate"] and "peer_defect" not in c
-    }
+    return {n: c for n, c in found.items() if c["command"]["args"][:2] == ["cdi", "generate"]}
 
 
-CASES = read_cases()
+ALL = read_cases()
+CASES = {name: case for name, case in ALL.items() if "peer_defect" not in case}
+# Cases whose answer is not one to follow, and what is right where that is an error.
+DEFECTS = {name: case for name, case in ALL.items() if "peer_defect" in case}
+RIGHT = {"mig-missing-cap-node": ["GPU-CDI-106"], "mig-node-missing": ["GPU-CDI-106"]}
 
 
 def options_of(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,3 +134,13 @@ def test_spec_is_that_of_the_reference(name, tmp_path):
     assert bool(errors) == (not wanted)
     assert [comparable(s) for s in specs] == [comparable(s) for s in wanted]
     assert [yaml.safe_load(spec_text(s, form)) for s in specs] == specs
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_defect_of_the_reference_is_not_followed(name, tmp_path):
+    specs, errors, form = made(DEFECTS[name], tmp_path)
+    assert bool(errors) != bool(specs)
+    assert errors == RIGHT.get(name, errors)
+    assert [schema_error(s) for s in specs] == [""] * len(specs)
+    assert [yaml.safe_load(spec_text(s, form)) for s in specs] == specs
+    assert [comparable(s) for s in specs] != [comparable(s) for s in expected(name)]

@@ -57,20 +57,22 @@ NONE: dict[str, Any] = {
 
 
 def is_ours(case: Mapping[str, Any]) -> bool:
-    """Whether module container_runtime corresponds, and the reference's answer is one to follow."""
+    """Whether module container_runtime corresponds."""
     commands = case["commands"]
     words = {word for c in commands for word in c["args"]}
     configures = all(c["tool"] == "nvidia-ctk-installer" or c["args"][:2] == ["runtime", "configure"] for c in commands)
     # Podman is looked at only; OCI hooks and dry runs have no counterpart.
     foreign = [w for w in words if w in ("--runtime=podman", "--dry-run") or w.startswith("--oci-hook-path")]
-    return configures and not foreign and "peer_defect" not in case
+    return configures and not foreign
 
 
-CASES = {
+ALL = {
     path.parent.name: case
     for path in sorted(FOLDER.glob("*/case.yaml"))
     if is_ours(case := yaml.safe_load(path.read_text()))
 }
+CASES = {name: case for name, case in ALL.items() if "peer_defect" not in case}
+DEFECTS = {name: case for name, case in ALL.items() if "peer_defect" in case}
 
 
 def options_of(command: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +94,7 @@ def lay_out(name: str, root: Path) -> None:
     if not before.is_dir():
         return
     shutil.copytree(before, root, dirs_exist_ok=True)
-    for path, mode in CASES[name].get("before_modes", {}).items():
+    for path, mode in ALL[name].get("before_modes", {}).items():
         (root / path.lstrip("/")).chmod(int(mode, 8))
 
 
@@ -167,3 +169,35 @@ def test_removal_leaves_what_was_there(name, tmp_path):
     said = [configure(o, tmp_path, executable) for o in options]
     configure({**options[-1], "state": "absent"}, tmp_path, executable)
     assert said[-1] or values(tmp_path) == values(FOLDER / name / "before")
+
+
+def comments(folder: Path) -> list[str]:
+    found = [p.read_text().splitlines() for p in folder.rglob("*.toml") if "toolkit" not in p.parts]
+    return [line for lines in found for line in lines if line.lstrip().startswith("#")]
+
+
+def names_of(options: Mapping[str, Any], root: Path) -> set[str]:
+    """The handlers that are in effect."""
+    host = HostRoot(str(root))
+    wish = make_engine_wish(options, programs=host.is_executable)
+    engine = Engine(host, wish, run=run, toml=tomlkit, executable=None, config_source="file")
+    return set(engine.returns(engine.observe())["effective"]["handlers"])
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_defect_of_the_reference_is_not_followed(name, tmp_path):
+    """Comments stay, each handler that was asked for is there, nothing of before is lost, and removal goes back."""
+    case = DEFECTS[name]
+    lay_out(name, tmp_path)
+    executable, before = programs(case, tmp_path), values(tmp_path)
+    kept, options = comments(tmp_path), [options_of(c) for c in case["commands"]]
+    said = [configure(o, tmp_path, executable) for o in options]
+    assert [line for line in kept if line not in comments(tmp_path)] == []
+    if said[-1]:
+        assert values(tmp_path) == before
+        return
+    wanted = {make_engine_wish(o, programs=lambda path: False).handlers[0].name for o in options}
+    assert wanted <= names_of(options[-1], tmp_path)
+    for step in reversed(options):
+        configure({**step, "state": "absent"}, tmp_path, executable)
+    assert values(tmp_path) == before
