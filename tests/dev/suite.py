@@ -25,6 +25,7 @@ PARTS: dict[str, Callable[[], Tally]] = {
 FULL: dict[str, Callable[[], Tally]] = {
     **{title: partial(integration.long_tests, title) for title in integration.LONG},
     "MIG search": unit.mig_search,
+    "damage search": unit.damage_search,
     "demo --local": demo_local.check,
     "bench": bench.check,
     "scale": scale.check,

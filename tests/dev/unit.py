@@ -17,7 +17,12 @@ UNIT_SECONDS = 1800
 # The searches that every run does in part, as a whole: examples of MIG plans, kills before every NVML call.
 MIG_SEARCH = {"GPU_FLEET_MIG_EXAMPLES": "20000", "GPU_FLEET_MIG_STRIDE": "1"}
 MIG_TESTS = ["tests/unit/cases/test_mig_properties.py", "tests/unit/cases/test_mig_kills.py"]
-MIG_SECONDS = 5400
+SEARCH_SECONDS = 5400
+
+
+# Damaged files of the loader, the kernel, the engines and CDI: minutes for each kind.
+DAMAGE_SEARCH = {"GPU_FLEET_EXAMPLES": "1500"}
+DAMAGE_TESTS = ["tests/unit/cases/test_cdi_engine_properties.py"]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,7 +41,14 @@ def check(arguments: list[str] | None = None) -> Tally:
 def mig_search() -> Tally:
     """The long form of the MIG searches, on the newest ansible-core."""
     environment = venvs.environment(venvs.legs()[-1])
-    return pytest(environment, ["-n", "auto", *MIG_TESTS], "MIG search", settings=MIG_SEARCH, seconds=MIG_SECONDS)
+    return pytest(environment, ["-n", "auto", *MIG_TESTS], "MIG search", settings=MIG_SEARCH, seconds=SEARCH_SECONDS)
+
+
+def damage_search() -> Tally:
+    """The long form of the search for files that readers and writers of the toolkit's part stumble over."""
+    environment = venvs.environment(venvs.legs()[-1])
+    arguments = ["-n", "auto", *DAMAGE_TESTS]
+    return pytest(environment, arguments, "damage search", settings=DAMAGE_SEARCH, seconds=SEARCH_SECONDS)
 
 
 def pytest(
