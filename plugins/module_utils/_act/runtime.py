@@ -16,7 +16,7 @@ from .._observe.engines import EngineReader
 from .._observe.files import HostRoot
 from .._plan.engine import ABSENT, FORGET, EnginePlan, EngineState, EngineWish, plan_forget
 from .._plan.model import Plan, Step, join_plans
-from .._plan.runtime import PLANNERS, effective_of, missing_handlers, missing_programs
+from .._plan.runtime import PLANNERS, effective_of, find_leftovers, missing_handlers, missing_programs
 from .engine import EngineFiles, Refused, read_owned
 from .ownership import STATE_DIRECTORY, Ownership
 
@@ -51,7 +51,8 @@ class Engine:
         ``programs_may_come``: check mode, in which an earlier step of the same run may bring them.
         """
         found = () if programs_may_come else missing_programs(self._wish, self._host.is_executable)
-        plan = self.plan(state).plan.with_findings(found)
+        left = find_leftovers(self._wish, self._host.exists)
+        plan = self.plan(state).plan.with_findings((*found, *left))
         if self._wish.state != ABSENT or plan.blocked:
             return plan
         return join_plans([plan, plan_forget(self._wish.config_path, state.owned)])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -45,6 +46,9 @@ EFFECTIVE: dict[str, Callable[[Document | None], dict[str, Any]]] = {
     "crio": crio.effective,
     "docker": docker.effective,
 }
+
+# Where toolkit 1.18.0 put its drop-in by mistake.
+LEFTOVERS = {"containerd": "/etc/containerd/config.d/99-nvidia.toml", "crio": "/etc/crio/conf.d/99-nvidia.toml"}
 
 # Handlers of the toolkit whose programs are in a package of their own, so they are offered only where the programs are.
 FURTHER_HANDLERS = (("nvidia-cdi", ".cdi"), ("nvidia-legacy", ".legacy"))
@@ -91,6 +95,24 @@ def missing_programs(wish: EngineWish, programs: Callable[[str], bool]) -> tuple
     """A warning for each handler whose program is not on the host."""
     missing = [h for h in wish.handlers if h.path.startswith("/") and not programs(h.path)]
     return tuple(_missing(h) for h in missing) if wish.state == PRESENT else ()
+
+
+def find_leftovers(wish: EngineWish, exists: Callable[[str], bool]) -> tuple[Finding, ...]:
+    """Drop-ins in folders that no engine reads: toolkit 1.18.0 wrote them there."""
+    paths = [LEFTOVERS[wish.runtime]] if wish.runtime in LEFTOVERS and not wish.distribution else []
+    return tuple(
+        Finding(
+            id="GPU-CTR-042",
+            severity="warning",
+            summary=f"{path} is in a folder that {wish.runtime} does not read, so what it says is not in effect",
+            wanted=f"drop-ins in {posixpath.dirname(wish.drop_in_path or PATHS[wish.runtime][1])}",
+            found=f"{path} (toolkit 1.18.0 wrote it there)",
+            remedy=f"rm {path}",
+            source="https://github.com/NVIDIA/nvidia-container-toolkit/issues/1404",
+        )
+        for path in paths
+        if path != wish.drop_in_path and exists(path)
+    )
 
 
 def _handlers(options: Mapping[str, Any], runtime: str, programs: Callable[[str], bool]) -> tuple[Handler, ...]:

@@ -18,7 +18,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.engine import (
     merged,
     undo,
 )
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.runtime import make_engine_wish
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.runtime import find_leftovers, make_engine_wish
 
 DAEMON = "/etc/docker/daemon.json"
 NVIDIA = Handler("nvidia", "/usr/bin/nvidia-container-runtime")
@@ -172,3 +172,19 @@ def test_crio_has_nri_and_annotations():
 
 def test_crio_without_handlers_needs_no_file():
     assert plan_crio(crio(handlers=(), cdi_enabled=True), EngineState({})).files == ()
+
+
+LEFTOVERS = {
+    "containerd": ("/etc/containerd/config.d/99-nvidia.toml", ["GPU-CTR-042"]),
+    "crio": ("/etc/crio/conf.d/99-nvidia.toml", ["GPU-CTR-042"]),
+    "docker": ("/etc/docker/99-nvidia.toml", []),
+}
+
+
+@pytest.mark.parametrize(("runtime", "path", "ids"), [(r, *row) for r, row in LEFTOVERS.items()], ids=LEFTOVERS)
+def test_drop_ins_where_nobody_reads_them(runtime, path, ids):
+    wish = make_engine_wish({**OPTIONS, "runtime": runtime}, programs=lambda _path: False)
+    assert [f.id for f in find_leftovers(wish, {path}.__contains__)] == ids
+    assert find_leftovers(wish, lambda _path: False) == ()
+    there = make_engine_wish({**OPTIONS, "runtime": runtime, "drop_in_path": path}, programs=lambda _path: False)
+    assert find_leftovers(there, {path}.__contains__) == ()
