@@ -24,8 +24,12 @@ TESTS = CHECKOUT / "tests/integration"
 LONG = {
     "test bed": "tests/integration/bed",
     "packages": "tests/integration/packages",
+    "driver": "tests/integration/driver",
     "many nodes": "tests/integration/test_many_nodes.py",
 }
+# Of the parts of LONG, what `./dev test` has too, and the systems that it boots hosts of.
+SHORT = ("tests/integration/driver/test_life_cycle.py",)
+SHORT_SYSTEMS = ("rhel9",)
 PYTEST_SECONDS, MOLECULE_SECONDS = 3000, 2700
 
 
@@ -36,9 +40,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def collection_tests() -> Tally:
-    """The tests of the collection: all but the long ones."""
+    """The tests of the collection: all but the long ones, and of those what stands for its kind."""
     tests = sorted(path.relative_to(CHECKOUT).as_posix() for path in TESTS.glob("test_*.py"))
-    return in_lab([name for name in tests if name not in LONG.values()], also=())
+    return in_lab([*(name for name in tests if name not in LONG.values()), *SHORT], also=SHORT_SYSTEMS)
 
 
 def long_tests(title: str) -> Tally:
