@@ -49,6 +49,9 @@ def parse_rpm_packages(text: str, locks: tuple[str, ...] = ()) -> dict[str, Pack
 
 
 def is_locked(name: str, version: str, arch: str, lock: str) -> bool:
-    """Whether a line of versionlock.list names the package: a pattern with or without epoch and machine."""
+    """Whether a line of versionlock.list names the package: a pattern with or without epoch and machine.
+
+    A line with ! in front hides versions; it names no package here.
+    """
     forms = (f"{name}-{version}.{arch}", f"{name}-{version}", f"{name}-{version.partition(':')[2] or version}", name)
-    return not lock.startswith("!") and any(fnmatch.fnmatchcase(form, lock) for form in forms)
+    return any(fnmatch.fnmatchcase(form, lock) for form in forms)

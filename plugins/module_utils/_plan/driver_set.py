@@ -126,7 +126,7 @@ def choose(
         asked = [s for s in sets if bool(s.compiled) == bool(compiled)]
         rest = [s for s in sets if not s.compiled]
         return (asked if usable or not rest else rest)[0]
-    there = [s for s in sets if not s.in_the_way and not lacking(s.wanted, packages)]
+    there = [s for s in sets if not lacking(s.wanted, packages)]
     return (there or list(sets))[0]
 
 

@@ -256,7 +256,7 @@ def test_compiled_modules_have_their_version_in_their_name():
     assert dnf_calls(decision)[0]["name"][1] == f"{name}-{version}"
     assert decision.version == "580.178.04"
     there = {n: Package(n, v, "x86_64", "installed", False) for n, v in found.items()}
-    assert not [s for s in steps(decide_driver(wish, replace(READY, packages=there))) if s.startswith("install ")]
+    assert decide_driver(wish, replace(READY, packages=there)).ask is None
     other = replace(wish, version="580.142")
     assert decide_driver(other, replace(READY, packages=there)).ask.without == (name,)
 
