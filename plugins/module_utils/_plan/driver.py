@@ -298,6 +298,9 @@ class _Present(_Kept):
         if self.chosen.compiled and not self.answer.offered:
             return findings.find_no_compiled(self.chosen, host.kernel, severity="error")
         where = findings.place_of(self.repository, host.os)
+        other = findings.find_other_release(resolution.error, self.set) if self.chosen.compiled else ()
+        if other:
+            return other
         if resolution.error:
             return (findings.find_unresolved(self.set, kernel, self.answer, where, host.kernel, manager=program),)
         if not is_of(self._found(resolution), self.set.prefix):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from .._catalog import branches, distributions
@@ -29,6 +30,8 @@ from .repository_dnf import DnfRepository
 from .versions import branch_number, is_older, upstream_version
 from .words import some
 
+# Open modules of Ubuntu want one release of what goes with them; binary ones that or a later one.
+OLDER_MODULES = re.compile(r"Depends: nvidia-kernel-common-\S+ \(<= (?P<release>\d+(?:\.\d+)+)[^)]*\)[^\n]*")
 BOTH = (distributions.APT, distributions.DNF)
 
 
@@ -268,6 +271,24 @@ def find_no_compiled(chosen: DriverSet, kernel: Kernel, *, severity: str) -> tup
             found="none on offer" if chosen.compiled else f"none on offer; DKMS builds them ({chosen.kernel})",
             remedy="set driver_precompiled to false, or boot a kernel that there are modules for",
             source="github.com/NVIDIA/yum-packaging-precompiled-kmod#28",
+        ),
+    )
+
+
+def find_other_release(error: str, wanted: PackageSet) -> tuple[Finding, ...]:
+    """The newest compiled modules are of an older release than the newest driver, and want exactly theirs."""
+    found = OLDER_MODULES.search(error)
+    if found is None:
+        return ()
+    return (
+        Finding(
+            id="GPU-PKG-127",
+            severity="error",
+            summary=f"the compiled kernel modules on offer are of release {found['release']}, the driver is newer",
+            wanted=f"modules and driver of one release of {wanted.prefix}",
+            found=found.group(0).strip(),
+            remedy=f"set driver_version to '{found['release']}', or driver_precompiled to false",
+            source="packages.ubuntu.com, linux-modules-nvidia-595-server-open in noble-updates",
         ),
     )
 
