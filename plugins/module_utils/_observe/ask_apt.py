@@ -21,7 +21,7 @@ def ask_apt(host: HostRoot, run: Run, ask: Ask, *, fetch: Fetch) -> Answer:
         key = _add_repository(state, ask, fetch)
         state.update()
         return Answer(
-            state.install(ask.packages, without=ask.without),
+            state.install((*ask.packages, *filter(state.versions, ask.welcome)), without=ask.without),
             key=key,
             versions=state.versions(ask.kernel_package),
             compiled=ask.compiled,

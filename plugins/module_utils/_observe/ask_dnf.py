@@ -36,7 +36,7 @@ def _install(state: DnfState, ask: Ask, key: str | None) -> Answer:
     names = tuple(exact(name, newest, versioned=name in ask.of_set) for name in ask.packages)
     compiled = exact(ask.compiled, newest, versioned=False)
     return Answer(
-        state.install(names, erase=bool(ask.without)),
+        state.install((*names, *filter(state.versions, ask.welcome)), erase=bool(ask.without)),
         key=key,
         versions=versions,
         compiled=ask.compiled,

@@ -20,7 +20,8 @@ class Ask:
     one whose versions a message would list; ``without``: what has to go when ``packages`` come. ``repository``: ours,
     None where the host has all that is needed. ``compiled``: the package of compiled kernel modules that has to be on
     offer, '' for none. ``prefix``: what versions of the set begin with; ``of_set``: names that have such a version. dnf
-    has to be told it, or what is installed in a newer one would do; and a ``*`` in a name stands for it.
+    has to be told it, or what is installed in a newer one would do; and a ``*`` in a name stands for it. ``welcome``:
+    asked for where they are on offer.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Ask:
     compiled: str = ""
     prefix: str = ""
     of_set: tuple[str, ...] = ()
+    welcome: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

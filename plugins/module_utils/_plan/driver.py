@@ -280,6 +280,7 @@ class _Present(_Kept):
             compiled=chosen.compiled,
             prefix=self.set.prefix,
             of_set=self.set.names,
+            welcome=chosen.welcome if self.lacking else (),
         )
 
     def _version(self, resolution: Resolution) -> str:
@@ -330,9 +331,10 @@ class _Present(_Kept):
         return join_work([*gone, self.manager.plan_install(change)])
 
     def _named(self, resolution: Resolution) -> Any:
-        """The set with the names that the answer has for patterns."""
+        """The set with the names that the answer has for patterns, and with what was welcome and is on offer."""
         found = tuple(next((i for i in resolution.install if "*" in n and matches(i, (n,))), n) for n in self.set.names)
-        return replace(self.set, names=found)
+        more = tuple(n for n in self.chosen.welcome if n in resolution.install and n not in self.set.others)
+        return replace(self.set, names=found, others=(*self.set.others, *more))
 
 
 def _absent(wish: DriverWish, host: DriverHost, answer: Answer | None) -> DriverDecision:

@@ -23,7 +23,8 @@ class DriverSet:
     """``row``: of the catalog, filled in. ``in_the_way``: installed packages that exclude what is wanted.
 
     ``kernel`` brings the kernel modules, ``version_of`` has the driver's version; both are the installed name where the
-    row has a pattern and such a package of the right version is there.
+    row has a pattern and such a package of the right version is there. ``welcome``: what brings headers or modules of
+    later kernels, so that a kernel update is no outage; asked for where it is on offer.
     """
 
     row: names.DriverPackages
@@ -31,6 +32,7 @@ class DriverSet:
     kernel: str
     version_of: str
     in_the_way: tuple[str, ...]
+    welcome: tuple[str, ...] = ()
 
     @property
     def compiled(self) -> str:
@@ -94,6 +96,9 @@ def _set(
         kernel=_installed(row.kernel, packages, wish.prefix),
         version_of=_installed(row.version_of, packages, wish.prefix),
         in_the_way=in_the_way(os, row, wish, packages),
+        welcome=tuple(
+            n for n in _following(wish, os, kernel, row) if n not in packages and n not in (*versioned, *others)
+        ),
     )
 
 
@@ -112,6 +117,14 @@ def _headers(wish: DriverWish, os: OsRelease, kernel: Kernel, row: names.DriverP
     if found is None:
         return ()
     return (f"{found.name}-{found.version}" if found.version else found.name,)
+
+
+def _following(wish: DriverWish, os: OsRelease, kernel: Kernel, row: names.DriverPackages) -> tuple[str, ...]:
+    """What follows the kernel. Its own version is that of a kernel, so neither a hold nor a lock is about it."""
+    if row.precompiled:
+        return (row.follow,) if row.follow else ()
+    found = headers_packages(os.id, os.version, kernel_release=kernel.release) if wish.kernel_headers else None
+    return (found.follow,) if found and found.follow else ()
 
 
 def choose(

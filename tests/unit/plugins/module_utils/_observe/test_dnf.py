@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.ask_dnf import ask_dnf, exact
@@ -259,6 +261,13 @@ def test_dnf_is_asked_for_the_newest_version_of_the_branch(tmp_path):
     assert {"--assumeno", "--allowerasing"} <= set(run.asked[-1])
     assert set(run.files) == {"[x]\n"}
     assert answer.resolution.remove == ("kmod-nvidia-open-dkms",)
+
+
+@pytest.mark.parametrize(("offered", "asked"), [("5.14.0-1.el9\n", True), ("", False)])
+def test_what_is_welcome_is_asked_for_where_it_is_on_offer(tmp_path, offered, asked):
+    run = Dnf(f"0:{offered}" if offered else "", SWITCH)
+    ask_dnf(HostRoot(str(tmp_path)), run, replace(ASK, welcome=("kernel-devel-matched",)), fetch=lambda url: b"")
+    assert ("kernel-devel-matched" in run.asked[-1]) is asked
 
 
 def test_what_dnf_refuses_is_an_error_with_its_words(tmp_path):

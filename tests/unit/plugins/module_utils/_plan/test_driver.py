@@ -157,6 +157,17 @@ def test_a_bare_host_gets_the_whole_plan_in_order():
     assert {"package:dkms", f"package:{HEADERS}", "hold:nvidia-driver-cuda"} <= set(decision.work.objects)
 
 
+def test_headers_of_later_kernels_come_where_they_are_on_offer():
+    assert decide_driver(WISH, BARE).ask.welcome == ("linux-headers-amd64",)
+    offered = replace(FOUND, resolution=Resolution({**FOUND.resolution.install, "linux-headers-amd64": "6.1.192-3"}))
+    decision = decide_driver(WISH, BARE, answer=offered)
+    assert "install linux-headers-amd64" in steps(decision)
+    apt = next(c for c in decision.work.calls if c.module == "ansible.builtin.apt")
+    assert apt.args["name"][-2:] == [HEADERS, "linux-headers-amd64"]
+    assert decide_driver(replace(WISH, kernel_headers=False), BARE).ask.welcome == ()
+    assert decide_driver(WISH, READY).ask is None
+
+
 def test_every_call_is_there_and_apt_is_called_once_with_exact_versions():
     calls = decide_driver(WISH, BARE, answer=FOUND).work.calls
     apt = [c for c in calls if c.module == "ansible.builtin.apt"]
