@@ -59,8 +59,14 @@ Summary: {name} (simulated)
 {relations}
 %description -n {name}
 Stands for what a host has.
-%files -n {name}
+{scripts}%files -n {name}
 """
+# The linker's cache follows every transaction that brings or takes libraries, as the C library's own package sees to.
+FOLDERS = "/lib /usr/lib /lib64 /usr/lib64"
+SCRIPTS = {
+    "glibc": f"%transfiletriggerin -n glibc -P 2000000 -- {FOLDERS}\n/sbin/ldconfig\n"
+    f"%transfiletriggerpostun -n glibc -P 2000000 -- {FOLDERS}\n/sbin/ldconfig\n"
+}
 # Debian keeps its rpm from the database of the system; Enterprise Linux has it here.
 MACROS = "%_dbpath /var/lib/rpm\n"
 
@@ -102,4 +108,5 @@ def _release_provides(release: Mapping[str, str], number: str) -> tuple[str, ...
 def _part(name: str, whole: str, provides: tuple[str, ...]) -> str:
     version, _dash, release = whole.rpartition("-")
     relations = "".join(f"Provides: {provided}\n" for provided in provides)
-    return PART.format(name=name, version=version, release=release, relations=relations)
+    scripts = SCRIPTS.get(name, "")
+    return PART.format(name=name, version=version, release=release, relations=relations, scripts=scripts)
