@@ -50,6 +50,13 @@ def repository(host: Host) -> dict[str, object]:
     }
 
 
+def prepare(lab: Lab, host: Host) -> proving.Run:
+    """Role prereq: with what it leaves on the host the module needs nothing sent to it."""
+    playbook = lab.folder / "prereq.yml"
+    playbook.write_text(json.dumps([{"hosts": host.name, "gather_facts": False, "roles": ["gpu.fleet.prereq"]}]))
+    return proving.play(lab, str(playbook))
+
+
 def bring(lab: Lab, host: Host, **options: object) -> Answer:
     """Runs the task with these options, whatever comes of it."""
     return _play(lab, host, options, [])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from lab import access, fleet
-from lab.driver_task import Answer, bring, foresee
+from lab.driver_task import Answer, bring, foresee, prepare
 from lab.fleet import HostSpec
 from lab.host import Host
 from lab.lab import Lab
@@ -32,6 +32,8 @@ def make(lab: Lab) -> Iterator[Maker]:
         host = fleet.add(lab, HostSpec.parse(f"driver={name}:h100x1"))
         made.append(host)
         host.wait()
+        ready = prepare(lab, host)
+        assert ready.status == 0, ready.end()
         return host
 
     yield of_suite
