@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .._plan.ask import Answer, Ask
 from .._plan.repository import Repository
+from .along import settle
 from .apt import AptState, apt_state
 from .command import Run
 from .files import HostRoot
@@ -20,8 +21,11 @@ def ask_apt(host: HostRoot, run: Run, ask: Ask, *, fetch: Fetch) -> Answer:
             return Answer(state.removal(ask.packages), taken=state.dependants(ask.packages))
         key = _add_repository(state, ask, fetch)
         state.update()
+        names = (*ask.packages, *filter(state.versions, ask.welcome))
+        resolution, along = settle(ask, names, lambda asked: state.install(asked, without=ask.without), state.versions)
         return Answer(
-            state.install((*ask.packages, *filter(state.versions, ask.welcome)), without=ask.without),
+            resolution,
+            along=along,
             key=key,
             versions=state.versions(ask.kernel_package),
             compiled=ask.compiled,

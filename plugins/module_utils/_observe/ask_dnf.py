@@ -9,6 +9,7 @@ from .._plan.ask import Answer, Ask
 from .._plan.packages import is_of
 from .._plan.repository_dnf import DnfRepository
 from .._plan.versions import upstream_version
+from .along import settle
 from .command import Run
 from .dnf import DnfState, dnf_state
 from .files import HostRoot
@@ -35,8 +36,16 @@ def _install(state: DnfState, ask: Ask, key: str | None) -> Answer:
     newest = next((upstream_version(v) for v in versions if is_of(v, ask.prefix)), "")
     names = tuple(exact(name, newest, versioned=name in ask.of_set) for name in ask.packages)
     compiled = exact(ask.compiled, newest, versioned=False)
+    resolution, along = settle(
+        ask,
+        (*names, *filter(state.versions, ask.welcome)),
+        lambda asked: state.install(asked, erase=bool(ask.without)),
+        state.versions,
+        lambda name: exact(name, newest, versioned=True),
+    )
     return Answer(
-        state.install((*names, *filter(state.versions, ask.welcome)), erase=bool(ask.without)),
+        resolution,
+        along=along,
         key=key,
         versions=versions,
         compiled=ask.compiled,

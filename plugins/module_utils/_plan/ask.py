@@ -21,7 +21,8 @@ class Ask:
     None where the host has all that is needed. ``compiled``: the package of compiled kernel modules that has to be on
     offer, '' for none. ``prefix``: what versions of the set begin with; ``of_set``: names that have such a version. dnf
     has to be told it, or what is installed in a newer one would do; and a ``*`` in a name stands for it. ``welcome``:
-    asked for where they are on offer.
+    asked for where they are on offer. ``along``: installed packages that are to change with the rest, as far as a
+    version of ``prefix`` is on offer.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Ask:
     prefix: str = ""
     of_set: tuple[str, ...] = ()
     welcome: tuple[str, ...] = ()
+    along: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Answer:
     """The answer to an Ask, the fetched key where it was asked for, and the versions on offer, newest first.
 
     ``taken``: what would go with the packages of a removal because it depends on them. ``compiled``: that of the
-    question; ``offered``: whether it is on offer.
+    question; ``offered``: whether it is on offer. ``along``: those of the question that nothing else makes follow.
     """
 
     resolution: Resolution
@@ -52,3 +54,4 @@ class Answer:
     taken: tuple[str, ...] = ()
     compiled: str = ""
     offered: bool = True
+    along: tuple[str, ...] = ()

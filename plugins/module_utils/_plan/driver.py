@@ -49,7 +49,7 @@ from .package_manager import Change, Removal
 from .package_managers import manager_of
 from .packages import find_foreign_holds, find_kernel_images, is_of, lacking, matches
 from .preinstalled import find_preinstalled
-from .versions import upstream_version
+from .versions import is_release, upstream_version
 from .work import Call, Work, join_work, remove_file, write_file
 
 MODULES_LOAD = "/etc/modules-load.d/gpu-fleet.conf"
@@ -281,6 +281,7 @@ class _Present(_Kept):
             prefix=self.set.prefix,
             of_set=self.set.names,
             welcome=chosen.welcome if self.lacking else (),
+            along=self._along(),
         )
 
     def _version(self, resolution: Resolution) -> str:
@@ -334,7 +335,15 @@ class _Present(_Kept):
         """The set with the names that the answer has for patterns, and with what was welcome and is on offer."""
         found = tuple(next((i for i in resolution.install if "*" in n and matches(i, (n,))), n) for n in self.set.names)
         more = tuple(n for n in self.chosen.welcome if n in resolution.install and n not in self.set.others)
-        return replace(self.set, names=found, others=(*self.set.others, *more))
+        along = self.answer.along if self.answer else ()
+        return replace(self.set, names=found, others=(*self.set.others, *more), along=along)
+
+    def _along(self) -> tuple[str, ...]:
+        """Packages of ours with another version of the driver that nothing makes follow (nvidia-modprobe)."""
+        host, stay = self.host, (*self.set.names, *self.chosen.in_the_way)
+        ours = (n for n in host.packages if f"package:{n}" in host.owned and n not in stay)
+        versions = {n: host.packages[n].version for n in ours if matches(n, names.OWN_PATTERNS)}
+        return tuple(n for n, v in versions.items() if is_release(v) and not is_of(v, self.set.prefix))
 
 
 def _absent(wish: DriverWish, host: DriverHost, answer: Answer | None) -> DriverDecision:

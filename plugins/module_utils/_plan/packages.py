@@ -24,8 +24,9 @@ class PackageSet:
     """What is wanted of one set of packages that share a version.
 
     ``names`` are asked for and have the set's version; ``others`` (headers) are wanted in any version, or in that which
-    follows their name. ``patterns`` are
-    the names that belong to the set, ``prefix`` what their versions begin with (a branch or an exact version).
+    follows their name. ``patterns`` are the names that belong to the set, ``prefix`` what their versions begin with (a
+    branch or an exact version).
+    ``along``: installed packages that change together with the set, because nothing else makes them follow.
     """
 
     owner: str
@@ -34,6 +35,7 @@ class PackageSet:
     patterns: tuple[str, ...]
     prefix: str
     hold: bool
+    along: tuple[str, ...] = ()
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:

@@ -66,10 +66,11 @@ def plan_packages(
     names = lacking(wanted, packages)
     if not names and not resolution.remove:
         return Work()
-    versions = resolution.install
-    asked = (*wanted.names, *wanted.others) if resolution.remove else names
+    versions, of_set = resolution.install, (*wanted.names, *wanted.along)
+    names = (*names, *wanted.along)
+    asked = (*wanted.names, *wanted.others, *wanted.along) if resolution.remove else names
     args = {
-        "name": [f"{n}={_version(n, versions, packages)}" if n in wanted.names else n for n in asked],
+        "name": [f"{n}={_version(n, versions, packages)}" if n in of_set else n for n in asked],
         "state": "present",
         "update_cache": True,
         "allow_downgrade": any(n in packages for n in names),

@@ -159,7 +159,8 @@ def _packages(change: Change) -> Work:
     names = lacking(wanted, packages)
     if not names and not resolution.remove:
         return Work()
-    asked = (*wanted.names, *wanted.others) if resolution.remove else names
+    names = (*names, *wanted.along)
+    asked = (*wanted.names, *wanted.others, *wanted.along) if resolution.remove else names
     args = {
         "name": [_spec(n, wanted, resolution, packages) for n in asked],
         "state": "present",
@@ -184,7 +185,7 @@ def _packages(change: Change) -> Work:
 
 def _spec(name: str, wanted: PackageSet, resolution: Resolution, packages: Mapping[str, Package]) -> str:
     """Name and exact version of what has the set's version; else the name, which may hold a version itself."""
-    if name not in wanted.names:
+    if name not in (*wanted.names, *wanted.along):
         return name
     version = resolution.install.get(name) or (packages[name].version if name in packages else "")
     return f"{name}-{version}" if version else name

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 # deb-version(7): [epoch:]upstream[-revision]
+RELEASE = re.compile(r"^\d{3}\.\d+(?:\.\d+)?$")
 DEBIAN = re.compile(r"^(?:\d+:)?(?P<upstream>.+?)(?:-[^-]*)?$")
 
 
@@ -35,3 +36,8 @@ def is_older(version: str, than: str) -> bool:
 
 def _numbers(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", upstream_version(version).partition("~")[0])]
+
+
+def is_release(version: str) -> bool:
+    """Whether a package's version is one of the driver: 3:595.71.05-1.el9 is, 1.1.3-1 and 2025.06.11-1 are not."""
+    return RELEASE.match(upstream_version(version)) is not None

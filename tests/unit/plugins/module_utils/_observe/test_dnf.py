@@ -9,12 +9,14 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.along import settle
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.ask_dnf import ask_dnf, exact
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.dnf_sources import read_dnf_sources
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.files import HostRoot
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.rpm import NoRpm, parse_rpm_packages, read_rpm_packages
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.dnf_transaction import read_dnf_transaction
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Ask
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import Resolution
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.repository_dnf import DnfRepository
 
 # dnf 4.14, stub packages with NVIDIA's names; a table is wider where a name is.
@@ -261,6 +263,31 @@ def test_dnf_is_asked_for_the_newest_version_of_the_branch(tmp_path):
     assert {"--assumeno", "--allowerasing"} <= set(run.asked[-1])
     assert set(run.files) == {"[x]\n"}
     assert answer.resolution.remove == ("kmod-nvidia-open-dkms",)
+
+
+LATER = Resolution({"libnvidia-ml": "3:580.142-1"}, ("gone",))
+OFFERED = {"nvidia-modprobe": ["3:595.71.05-1", "3:580.142-1"], "libnvidia-ml": ["3:580.142-1"], "old": ["3:570.1.1-1"]}
+
+
+def test_what_follows_by_itself_is_not_asked_for():
+    asked = []
+
+    def install(names):
+        asked.append(tuple(names))
+        return LATER
+
+    along = ("libnvidia-ml", "gone", "nvidia-modprobe", "old", "nowhere")
+    found = settle(replace(ASK, along=along), ("a",), install, lambda n: OFFERED.get(n, []), lambda n: f"{n}-580")
+    assert found == (LATER, ("nvidia-modprobe",))
+    assert asked == [("a",), ("a", "nvidia-modprobe-580")]
+
+
+def test_what_cannot_come_along_is_left():
+    def install(names):
+        return Resolution({}, (), "no") if len(names) > 1 else LATER
+
+    along = ("nvidia-modprobe",)
+    assert settle(replace(ASK, along=along), ("a",), install, lambda n: OFFERED[n]) == (LATER, ())
 
 
 @pytest.mark.parametrize(("offered", "asked"), [("5.14.0-1.el9\n", True), ("", False)])

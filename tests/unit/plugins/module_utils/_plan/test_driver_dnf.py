@@ -117,6 +117,9 @@ READY = replace(
 )
 
 
+LOOSE = {"nvidia-modprobe": "3:595.71.05-1.el9", "nvlsm": "2025.06.11-1"}
+
+
 def steps(decision) -> list[str]:
     return [f"{s.action} {s.target}" for s in decision.work.steps]
 
@@ -214,6 +217,20 @@ def test_another_branch_is_one_stream_one_lock_and_one_transaction():
     assert [c["allow_downgrade"] for c in dnf_calls(decision)] == [True]
     assert "unload nvidia" in steps(decision)
     assert decision.work.plan.disrupts == "gpu_workloads"
+
+
+def test_what_nothing_makes_follow_comes_along():
+    wish = replace(WISH, branch=580, any_branch=False)
+    loose = {n: Package(n, v, "x86_64", "installed", False) for n, v in LOOSE.items()}
+    host = replace(READY, packages={**PACKAGES, **loose}, owned=(*READY.owned, *(f"package:{n}" for n in loose)))
+    assert decide_driver(WISH, host).ask is None
+    assert decide_driver(wish, host).ask.along == ("libnvidia-ml", "nvidia-modprobe")
+    reply = replace(answer("580.178.04", **{"nvidia-modprobe": "3:580.178.04-1.el9"}), along=("nvidia-modprobe",))
+    decision = decide_driver(wish, host, answer=reply)
+    assert "install nvidia-modprobe" in steps(decision)
+    assert dnf_calls(decision)[0]["name"][-1] == "nvidia-modprobe-3:580.178.04-1.el9"
+    foreign = replace(host, owned=READY.owned)
+    assert "nvidia-modprobe" not in decide_driver(wish, foreign).ask.along
 
 
 def test_another_flavour_goes_and_comes_in_one_transaction():
