@@ -25,6 +25,7 @@ LONG = {
     "test bed": "tests/integration/bed",
     "packages": "tests/integration/packages",
     "driver": "tests/integration/driver",
+    "driver components": "tests/integration/components",
     "many nodes": "tests/integration/test_many_nodes.py",
 }
 # Of the parts of LONG, what `./dev test` has too, and the systems that it boots hosts of.
