@@ -114,8 +114,10 @@ CASES = {
             **CUDA,
             "installed_version": V580,
             "streams": [],
+            # dnf writes a line for each package that the pattern names.
             "locks.0.kind": "versionlock",
-            "locks.0.packages": f"*nvidia*{V580}*",
+            "locks.0.where": "/etc/dnf/plugins/versionlock.list",
+            "held.0": "kmod-nvidia-open-dkms",
         },
     ),
 }
