@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -76,6 +77,8 @@ def server(monkeypatch, tmp_path):
     for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG", "K8S_AUTH_HOST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
+    # The client remembers what a server offers by its address, in a file that outlives the test; ports come again.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
     made.daemon_threads = True
     made.asked, made.answers, made.pauses = [], [VERSION], []
