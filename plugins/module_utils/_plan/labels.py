@@ -230,9 +230,8 @@ def gfd_labels(current: Mapping[str, str], predicted: Mapping[str, str]) -> dict
 
 
 def no_labels(current: Mapping[str, str]) -> dict[str, str | None]:
-    """None for every label of GFD and of mig-manager that a node has."""
-    others = (catalog.TIMESTAMP, catalog.MIG_CONFIG, catalog.MIG_STATE)
-    return {k: None for k in current if is_gfd_key(k) or k in others}
+    """None for every label of GFD that a node has."""
+    return {k: None for k in current if is_gfd_key(k) or k == catalog.TIMESTAMP}
 
 
 SHAPE = r"multiprocessors|slices\.(gi|ci)|engines\.\w+"

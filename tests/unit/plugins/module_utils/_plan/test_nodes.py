@@ -147,8 +147,7 @@ def test_a_failed_host_loses_its_deploy_labels_and_keeps_what_it_is():
 def test_a_removed_host_leaves_no_label_of_ours_and_all_of_others():
     _plan, (ready,) = plan_nodes([host()], NODES, mig_strategy="single")
     others = {"nvidia.com/gpu.deploy.driver": "false", "kubernetes.io/os": "linux", "example.org/nvidia.com": "x"}
-    mig = {"nvidia.com/mig.config": "all-1g.5gb", "nvidia.com/mig.config.state": "success"}
-    before = [node("a", labels={**ready.labels, **others, **mig, "nvidia.com/gfd.timestamp": "1"})]
+    before = [node("a", labels={**ready.labels, **others, "nvidia.com/gfd.timestamp": "1"})]
     plan, (wish,) = plan_nodes([host(state="removed", facts={})], before, mig_strategy="single")
     left = {k: v for k, v in before[0]["metadata"]["labels"].items() if k not in wish.changed}
     assert set(left) == {"kubernetes.io/hostname", "kubernetes.io/os", "example.org/nvidia.com"}
