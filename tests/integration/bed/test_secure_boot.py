@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from lab.asked import say
@@ -77,3 +80,27 @@ def test_unsigned_module_is_refused(signed: Host) -> None:
     assert status != 0
     assert "Key was rejected by service" in text
     assert "nvidia: loading of unsigned module is rejected" in signed.run(["dmesg"])
+
+
+def driver_facts(host: Host) -> dict[str, Any]:
+    """``driver`` of gpu_info."""
+    folder = host.lab.folder / "gpu-info-driver"
+    arguments = ["--args=gather_subset=driver", f"--tree={folder}"]
+    host.lab.run(["ansible", host.name, "--module-name=gpu.fleet.gpu_info", *arguments], env=host.lab.ansible_env())
+    found: dict[str, Any] = json.loads((folder / host.name).read_text())["driver"]
+    return found
+
+
+def test_gpu_info_tells_whose_modules_the_kernel_takes(signed: Host) -> None:
+    with_hardware(signed, "h100x2+secure-boot", "signed")
+    found = driver_facts(signed)
+    assert (found["secure_boot"], found["loaded"], found["signer"]) == (True, None, "DKMS module signing key")
+    assert {"path": KEY, "enrolled": False} in found["module_trust"]["dkms_keys"]
+    signed.shell(f"mokutil --generate-hash=secret > /root/hash; mokutil --import {KEY} --hash-file /root/hash")
+    assert driver_facts(signed)["module_trust"]["pending_keys"] == ["DKMS module signing key"]
+    signed.run(["/usr/lib/simhw/simhw", "mok", "confirm"])
+    signed.reboot_and_wait()
+    found = driver_facts(signed)
+    assert "DKMS module signing key" in found["module_trust"]["enrolled_keys"]
+    assert {"path": KEY, "enrolled": True} in found["module_trust"]["dkms_keys"]
+    assert found["loaded"]["signer"] == "DKMS module signing key"
