@@ -18,6 +18,7 @@ from ansible_collections.gpu.fleet.plugins.plugin_utils._helper_action import He
 # Where packages, DKMS and initramfs tools write.
 WRITTEN_TO = ("/", "/usr", "/var", "/boot", "/tmp")
 NO_SPACE = re.compile(r"No space left on device|\[Errno 28\]|Disk quota exceeded")
+COMMAND = "ansible.builtin.command"
 PACKAGE_MODULES = ("ansible.builtin.apt", "ansible.builtin.dnf", "ansible.builtin.dnf5")
 
 
@@ -85,9 +86,12 @@ class StepsAction(HelperAction):
         return action.run(task_vars=task_vars)
 
     def _failure(self, call: dict[str, Any], answer: dict[str, Any]) -> str:
-        said = str(answer.get("msg", "")).strip() or str(answer.get("stderr", "")).strip()
-        about = call["args"].get("name") or call["args"].get("dest") or call["args"].get("path") or ""
-        names = ", ".join(about) if isinstance(about, list) else about
+        said, reason = (str(answer.get(part) or "").strip() for part in ("msg", "stderr"))
+        # Of a program that fails, msg says only that it did.
+        said = reason or said if call["module"] == COMMAND else said or reason
+        arguments = call["args"]
+        about = arguments.get("name") or arguments.get("dest") or arguments.get("path") or arguments.get("argv") or ""
+        names = (" " if call["module"] == COMMAND else ", ").join(about) if isinstance(about, list) else about
         error = _error(call, answer)
         meaning = (
             packages_do_not_fit(error, self._places(error)) if error.get("error") == "no_space" else explain(error)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .._catalog import driver_components as catalog
 from .._catalog.driver_services import PERSISTENCED_DROP_IN
@@ -29,19 +29,26 @@ FILES = (*(p for c in catalog.COMPONENTS for p in c.config), PERSISTENCED_DROP_I
 
 def read_component_host(host: HostRoot, run: Run, *, before: Mapping[str, str | None]) -> ComponentHost:
     """``before``: what role driver's record says of settings that are ours."""
-    fabric = fabric_of(NVLINK5)
+    bridges = read_bridges(host)
     stats = {path: host.stat(path) for path in FILES}
     changed = {path: found.st_mtime for path, found in stats.items() if found is not None}
     return ComponentHost(
-        bridges=read_bridges(host),
+        bridges=bridges,
         ofed=OFED_MODULE in read_modules(host),
         settings={path: read_settings(host, path) for path in PATHS.values()},
         texts={path: host.text(path) for path in OURS},
         changed=changed,
         started=read_starts(run) if changed and host.root == "/" else {},
-        kernel_modules=tuple(n for n in (fabric.modules if fabric else ()) if host.is_dir(f"/sys/module/{n}")),
+        kernel_modules=read_kernel_modules(host, bridges),
         before=before,
     )
+
+
+def read_kernel_modules(host: HostRoot, bridges: Sequence[str]) -> tuple[str, ...]:
+    """Modules for NVLink 5 that are loaded, or built into the kernel: then what they do is there all the same."""
+    fabric = fabric_of(NVLINK5)
+    does = {"ib_umad": any(n.startswith("umad") for n in host.names("/dev/infiniband")), "mlx5_ib": bool(bridges)}
+    return tuple(n for n in (fabric.modules if fabric else ()) if host.is_dir(f"/sys/module/{n}") or does.get(n))
 
 
 def read_bridges(host: HostRoot) -> tuple[str, ...]:

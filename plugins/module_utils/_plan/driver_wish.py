@@ -14,7 +14,7 @@ from .._catalog import branches
 from .component_wish import ComponentWish, component_wish
 from .modules import ORDER, in_order
 from .versions import branch_number
-from .wrong_option import WrongOption as WrongOption
+from .wrong_option import WrongOption
 
 AUTO, CUDA_REPO, DISTRO, PREINSTALLED = "auto", "cuda_repo", "distro", "preinstalled"
 SOURCES = (AUTO, CUDA_REPO, DISTRO, PREINSTALLED)

@@ -15,7 +15,9 @@ SNAPSHOT = "fabric-ready"  # of test_fabric_manager
 SERVICES = ("nvidia-fabricmanager.service", "nvidia-persistenced.service")
 PARAMETERS = {"nvidia": {"NVreg_EnableStreamMemOPs": 1}}
 SHOWN = "sed -n 's/^EnableStreamMemOPs: //p' /proc/driver/nvidia/params"
-HOLD = "systemd-run --unit=job sh -c 'exec 3</dev/nvidia0; exec sleep 600 --secret=x'"
+# The simulated node has no driver behind it, so that it cannot be opened for more than its name.
+HOLD = """systemd-run --unit=job python3 -c 'import os, time
+os.open("/dev/nvidia0", os.O_PATH); time.sleep(600)' --token=secret"""
 
 
 WRAPPER = "/usr/local/sbin/modprobe"
@@ -50,12 +52,12 @@ def test_another_parameter_is_a_reload_with_services_around_it(ready: Host, play
 
 
 def test_a_job_is_named_and_nothing_is_unloaded(ready: Host, play: Play) -> None:
-    ready.shell(HOLD)
+    ready.shell(f"{HOLD}; sleep 1; ls -l /proc/$(systemctl show --value --property=MainPID job)/fd | grep nvidia0")
     held = play(ready, driver_module_parameters=PARAMETERS)
     assert held.run.status == 0, held.run.end()
     assert held.ids() == ["GPU-KRN-026"]
     assert held.result["reboot_required"] is True
-    assert "unit job.service" in held.run.text or "unit job.service" in str(held.result)
+    assert "unit job.service" in str(held.result)
     assert "secret" not in str(held.result)
     assert ready.shell(SHOWN).strip() == "0"
     assert active(ready) == list(SERVICES)

@@ -89,6 +89,13 @@ def test_a_call_that_fails_ends_it_and_says_which():
     assert action.asked == ["itself", "ansible.builtin.apt"]
 
 
+def test_a_program_that_fails_is_quoted():
+    call = {"module": "ansible.builtin.command", "args": {"argv": ["update-initramfs", "-u", "-k", "6.1"]}}
+    answer = {"failed": True, "msg": "The command exited with a non-zero return code.", "stderr": "gzip: disk full\n"}
+    result = Action([planned(STEP, calls=(call,)), answer]).bring()
+    assert result["msg"] == "ansible.builtin.command failed for update-initramfs -u -k 6.1: gzip: disk full"
+
+
 def test_a_failure_of_a_package_manager_is_explained():
     said = "Error! Bad return status for module build on kernel: 6.1.0-57-amd64 (x86_64)\n"
     said += "Consult /var/lib/dkms/nvidia/595.71.05/build/make.log for more information.\n"

@@ -48,9 +48,16 @@ def test_bridges_are_the_devices_whose_vital_product_data_say_so(tmp_path):
     write(tmp_path, "/proc/modules", "mlx_compat 1 2 ib_core, Live 0x0\n")
     (tmp_path / "sys/module/ib_umad").mkdir(parents=True)
     seen = read_component_host(HostRoot(str(tmp_path)), silent(), before={"setting:x": "0"})
-    assert (seen.bridges, seen.ofed, seen.kernel_modules) == (("mlx5_8",), True, ("ib_umad",))
+    assert (seen.bridges, seen.ofed, seen.kernel_modules) == (("mlx5_8",), True, ("ib_umad", "mlx5_ib"))
     assert seen.before == {"setting:x": "0"}
     assert seen.settings[CONFIG] is None
+
+
+def test_modules_that_are_built_into_the_kernel_are_there_by_what_they_do(tmp_path):
+    write(tmp_path, "/sys/class/infiniband/mlx5_8/device/vpd", b"SW_MNG")
+    write(tmp_path, "/dev/infiniband/umad0", "")
+    seen = read_component_host(HostRoot(str(tmp_path)), silent(), before={})
+    assert seen.kernel_modules == ("ib_umad", "mlx5_ib")
 
 
 def test_settings_without_comments_and_with_the_last_word(tmp_path):
