@@ -90,7 +90,7 @@ def test_nouveau_is_kept_away_in_the_initramfs_too(ready: Host, play: Play) -> N
     ready.shell(
         "k=$(uname -r); echo 'kernel/drivers/gpu/drm/nouveau/nouveau.ko:' >> /lib/modules/$k/modules.dep; "
         "touch -d '2020-01-01' /boot/initrd.img-$k; "
-        "printf '#!/bin/sh\\necho \"$@\" >> /root/rebuilt; touch /boot/initrd.img-$4\\n' > /usr/sbin/update-initramfs; "
+        "printf '#!/bin/sh\\necho \"$@\" >> /root/rebuilt; touch /boot/initrd.img-$3\\n' > /usr/sbin/update-initramfs; "
         "chmod +x /usr/sbin/update-initramfs"
     )
     done = play(ready)
