@@ -54,7 +54,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize(("asked", "state"), STATES.items(), ids=lambda x: str(x))
+@pytest.mark.parametrize(("asked", "state"), STATES.items(), ids=str)
 def test_state_of(asked, state):
     number, day = asked
     assert branches.state_of(branches.branch_of(number), day) == state
@@ -83,7 +83,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("asked", "found"), FAULTS.items(), ids=lambda x: str(x))
+@pytest.mark.parametrize(("asked", "found"), FAULTS.items(), ids=str)
 def test_known_bad(asked, found):
     version, devices = asked
     rows = branches.known_bad(version, devices)

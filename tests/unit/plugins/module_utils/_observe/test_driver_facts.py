@@ -258,7 +258,7 @@ def test_loaded_driver(tmp_path):
 SAME = {("595.71.05", "ABC"): True, ("595.71.05", "XYZ"): False, ("595.91.07", "ABC"): False}
 
 
-@pytest.mark.parametrize(("on_disk", "same"), SAME.items(), ids=lambda x: str(x))
+@pytest.mark.parametrize(("on_disk", "same"), SAME.items(), ids=str)
 def test_signer_of_the_loaded_module_is_told_only_where_the_file_is_the_same(tmp_path, on_disk, same):
     machine = Machine(tmp_path, "ubuntu", {"modinfo": modinfo(on_disk[0], source=on_disk[1])})
     loaded(tmp_path)

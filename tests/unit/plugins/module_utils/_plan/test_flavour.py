@@ -130,7 +130,7 @@ FIRST_RELEASES = {
 }
 
 
-@pytest.mark.parametrize(("asked", "release"), FIRST_RELEASES.items(), ids=lambda x: str(x))
+@pytest.mark.parametrize(("asked", "release"), FIRST_RELEASES.items(), ids=str)
 def test_first_release(asked, release):
     assert gpus.first_release(int(asked[0], 16), asked[1]) == release
 
@@ -157,7 +157,7 @@ TOO_EARLY = {
 }
 
 
-@pytest.mark.parametrize(("asked", "release"), TOO_EARLY.items(), ids=lambda x: str(x))
+@pytest.mark.parametrize(("asked", "release"), TOO_EARLY.items(), ids=str)
 def test_a_release_before_the_gpu(asked, release):
     version, device = asked
     found = find_too_early(version, [gpu(device)])
@@ -176,7 +176,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize(("asked", "found"), LIMITS.items(), ids=lambda x: str(x))
+@pytest.mark.parametrize(("asked", "found"), LIMITS.items(), ids=str)
 def test_modules_that_do_not_compile_on_a_newer_kernel(asked, found):
     package, release = asked
     name, _equals, version = package.partition("=")
