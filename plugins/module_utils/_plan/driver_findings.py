@@ -282,7 +282,7 @@ def find_other_release(error: str, wanted: PackageSet) -> tuple[Finding, ...]:
         return ()
     return (
         Finding(
-            id="GPU-PKG-127",
+            id="GPU-PKG-128",
             severity="error",
             summary=f"the compiled kernel modules on offer are of release {found['release']}, the driver is newer",
             wanted=f"modules and driver of one release of {wanted.prefix}",

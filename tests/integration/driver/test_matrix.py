@@ -90,7 +90,7 @@ def test_compiled_modules_that_do_not_fit_the_driver_leave_room_for_dkms(lab: La
     assert ubuntu.succeeds("dkms status | grep --quiet installed")
     refused = bring(lab, bare(ubuntu), source="distro", branch="595", precompiled="true")
     assert refused.run.status != 0
-    assert refused.findings == ["GPU-PKG-127"]
+    assert refused.findings == ["GPU-PKG-128"]
     brought(lab, ubuntu, source="distro", version="595.71.05", precompiled="true")
     assert loaded(ubuntu) == "595.71.05"
 

@@ -145,7 +145,7 @@ def test_who_insists_on_compiled_modules_is_refused():
     assert (decision.ask, ids(decision), steps(decision)) == (None, ["GPU-PKG-016"], [])
     assert RELEASE in decision.work.plan.message()
     unfit = decide_driver(replace(DISTRO, precompiled="true"), UBUNTU, answer=DOES_NOT_FIT)
-    assert (ids(unfit), unfit.ask) == (["GPU-PKG-127"], None)
+    assert (ids(unfit), unfit.ask) == (["GPU-PKG-128"], None)
     assert "set driver_version to '595.71.05'" in unfit.work.plan.message()
     other = replace(DOES_NOT_FIT, resolution=Resolution({}, (), "E: Unable to correct problems"))
     assert ids(decide_driver(replace(DISTRO, precompiled="true"), UBUNTU, answer=other)) == ["GPU-PKG-107"]
