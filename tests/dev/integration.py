@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
-from lab import proving
-from lab.fleet import bring_up
+from lab import access, proving
+from lab.fleet import bring_up, make_bare
 from lab.lab import Lab
 from lab.suites import SUITES
 
@@ -18,7 +19,8 @@ from . import collection, progress
 from .machine import CHECKOUT
 from .tally import Tally, from_junit
 
-SCENARIOS = CHECKOUT / "extensions/molecule"
+# The order of site: what a role stands on is there already when its scenario comes.
+ROLES = ("prereq", "driver", "mig", "toolkit", "validation", "device_plugin", "gfd", "dcgm")
 TESTS = CHECKOUT / "tests/integration"
 # What speaks of the test bed rather than of the collection, or takes long: title in `./dev test --full` -> tests.
 LONG = {
@@ -31,7 +33,7 @@ LONG = {
 # Of the parts of LONG, what `./dev test` has too, and the systems that it boots hosts of.
 SHORT = ("tests/integration/driver/test_life_cycle.py",)
 SHORT_SYSTEMS = ("rhel9",)
-PYTEST_SECONDS, MOLECULE_SECONDS = 3000, 2700
+PYTEST_SECONDS, MOLECULE_SECONDS = 3000, 900
 
 
 def run(options: argparse.Namespace) -> int:
@@ -73,17 +75,21 @@ def pytest(lab: Lab, arguments: list[str]) -> Tally:
 
 
 def molecule() -> Tally:
-    """Every molecule scenario in a lab of its own, with bare hosts and no cluster."""
+    """Every molecule scenario, one after the other on the hosts of one lab."""
     tally = Tally()
-    for scenario in sorted(path.parent.name for path in SCENARIOS.glob("*/molecule.yml")):
-        with Lab.start() as lab:
-            bring_up(lab, proving.SPECS, cluster=False)
-            proving.write_variables(lab)
-            settings = {
-                **lab.ansible_env(),
-                "GPU_FLEET_INVENTORY": str(lab.folder / "inventory"),
-                "MOLECULE_EPHEMERAL_DIRECTORY": str(lab.folder / "molecule"),
-            }
-            command = lab.command(["molecule", "test", "--scenario-name", scenario])
-            tally.command(f"molecule {scenario}", command, cwd=CHECKOUT, env=settings, timeout=MOLECULE_SECONDS)
+    with Lab.start() as lab:
+        bring_up(lab, proving.SPECS, cluster=True)
+        proving.write_variables(lab)
+        # The playbook site, on bare hosts and without a cluster; then each role, on bare hosts again.
+        scenario(tally, lab, "default", dict.fromkeys(access.CLUSTER, ""))
+        make_bare(lab)
+        for role in ROLES:
+            scenario(tally, lab, role)
     return tally
+
+
+def scenario(tally: Tally, lab: Lab, name: str, more: Mapping[str, str] = MappingProxyType({})) -> None:
+    """One molecule scenario as one check; `more` is added to its environment."""
+    settings = {**lab.ansible_env(), "NO_COLOR": "1", **more}
+    command = lab.command(["molecule", "test", "--scenario-name", name])
+    tally.command(f"molecule {name}", command, cwd=CHECKOUT, env=settings, timeout=MOLECULE_SECONDS)

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from lab import fleet, labs, proving, suites
-from lab.cluster import programs
 from lab.cluster.kwok import Kwok
 from lab.cluster.kwok_nodes import KwokGroup, make_nodes
 from lab.disk import FRESH
@@ -87,9 +86,8 @@ def shell(options: argparse.Namespace) -> int:
     if options.host:
         return _on_host(lab.host(options.host))
     settings = {**os.environ, **lab.ansible_env(), "PS1": f"[lab {lab.id}: simulated hosts {_names(lab.hosts)}] \\w# "}
-    commands = ["ansible-playbook gpu.fleet.site", "exit"]
+    commands = ["ansible-playbook gpu.fleet.site", "molecule test --scenario-name driver", "exit"]
     if (lab.folder / "cluster/admin.kubeconfig").exists():
-        settings["PATH"] = f"{programs.program('kubectl').parent}:{settings['PATH']}"
         commands.insert(1, "kubectl get nodes")
     print(f"In lab {lab.id}, beside its hosts. Simulated there: GPUs, their kernel modules and NVML. Try:")
     print("".join(f"  {command}\n" for command in commands))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .lab import Lab
 
 GROUP = "gpu_hosts"
+# Variables that name the cluster; where they are empty, there is none for gpu.fleet.
+CLUSTER = ("KUBECONFIG", "K8S_AUTH_KUBECONFIG")
 SETTINGS = """\
 [defaults]
 inventory = {folder}/inventory
@@ -58,15 +60,21 @@ def write_group_vars(lab: Lab, variables: dict[str, object]) -> None:
 
 def ansible_env(lab: Lab) -> dict[str, str]:
     """As Lab.ansible_env."""
-    programs, kubeconfig = Path(sys.executable).parent, lab.folder / "cluster/admin.kubeconfig"
-    cluster = {name: str(kubeconfig) for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG") if kubeconfig.exists()}
+    folders, kubeconfig = [str(Path(sys.executable).parent)], lab.folder / "cluster/admin.kubeconfig"
+    cluster: dict[str, str] = {}
+    if kubeconfig.exists():
+        from .cluster import programs
+
+        cluster = dict.fromkeys(CLUSTER, str(kubeconfig))
+        folders.append(str(programs.program("kubectl").parent))
     return {
         "ANSIBLE_CONFIG": str(lab.folder / "ansible.cfg"),
         "ANSIBLE_HOME": str(lab.folder / "ansible"),
         "ANSIBLE_COLLECTIONS_PATH": collection.search_path(),
         "ANSIBLE_SSH_CONTROL_PATH_DIR": str(lab.folder / "cp"),
         "ANSIBLE_NOCOLOR": "1",
-        "PATH": f"{programs}:{os.environ['PATH']}",
+        "GPU_FLEET_INVENTORY": str(lab.folder / "inventory"),
+        "PATH": ":".join([*folders, os.environ["PATH"]]),
         **cluster,
         **lab.environment(),
     }

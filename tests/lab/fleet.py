@@ -84,6 +84,16 @@ def build(used: Iterable[str] = ("bookworm", "trixie"), *, cluster: bool) -> Non
         node.layer()
 
 
+def make_bare(lab: Lab) -> None:
+    """Boots the nodes of the lab's cluster as they were before their first boot, and waits until each is Ready."""
+    from lab.cluster import controlplane, node
+
+    with progress.step(f"making {', '.join(host.name for host in lab.hosts)} bare again in lab {lab.id}"):
+        for host in lab.hosts:
+            host.restore()
+            node.wait_ready(controlplane.ControlPlane(lab), host)
+
+
 def serve_packages(lab: Lab, used: Iterable[str]) -> None:
     """Offers the repositories for these suites, and names them in the inventory by the product's variables."""
     from lab.packages import repository, variables
