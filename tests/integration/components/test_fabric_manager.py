@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from lab.driven import with_hardware
 from lab.host import Host
 
-from .conftest import PREPARED, Play, Played
+from .conftest import Play, Played
 
 UNIT, CONFIG = "nvidia-fabricmanager.service", "/usr/share/nvidia/nvswitch/fabricmanager.cfg"
 STATES = "nvidia-smi -q | sed -n '/^    Fabric$/,+1s/^ *State *: //p' | sort | uniq -c"
@@ -135,12 +134,3 @@ def test_storage_comes_with_its_module_and_goes_with_the_role(fabric: Host, play
     assert fabric.shell("ls /etc/modprobe.d /etc/modules-load.d | grep -c gpu-fleet || true").strip() == "0"
     assert play(fabric, driver_state="absent").steps() == {}
     fabric.restore(SNAPSHOT)
-
-
-def test_nvlink5_has_the_subnet_manager_and_its_modules(fabric: Host, play: Play) -> None:
-    with_hardware(fabric, "hgx-b200", PREPARED)
-    brought = play(fabric)
-    assert brought.run.status == 0, brought.run.end()
-    assert fabric.shell(STATES).split() == ["8", "Completed"]
-    assert fabric.succeeds("dpkg-query --status nvlsm")
-    assert play(fabric).steps() == {}

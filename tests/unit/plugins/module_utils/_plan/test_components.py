@@ -12,6 +12,8 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog import driver_components as catalog
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.components import COMPONENT_PACKAGES
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.packages import DRIVER_PATTERNS
 from ansible_collections.gpu.fleet.plugins.module_utils._plan import component_findings
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.component_wish import ComponentWish
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.components import (
@@ -26,6 +28,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     PciFunction,
     Service,
 )
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages import matches
 
 FABRIC, IMEX, GRIDD = "nvidia-fabricmanager.service", "nvidia-imex.service", "nvidia-gridd.service"
 BRIDGES = ("mlx5_8", "mlx5_9")
@@ -222,3 +225,8 @@ def test_every_row_is_a_module_or_a_unit_with_its_source(row):
 
 def test_memory_of_grace_hosts_is_coherent():
     assert [catalog.is_coherent(int(g.device, 16)) for g in (H100, B200, GB200, GH200)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("row", [r for r in COMPONENT_PACKAGES if r.same_version and r.repository == "cuda_repo"])
+def test_the_pin_is_about_every_package_of_the_drivers_version(row):
+    assert [n for n in row.names if not matches(n, DRIVER_PATTERNS)] == []
