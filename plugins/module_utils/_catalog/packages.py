@@ -246,7 +246,8 @@ KERNEL_PACKAGES = {"open": "nvidia-kernel-open-dkms", "proprietary": "nvidia-ker
 # Names under which packages of the driver appear in NVIDIA's repository: what a pin and the holds are about.
 DRIVER_PATTERNS = (
     "nvidia-*", "libnvidia-*", "libnvsdm*", "libcuda1*", "libcudadebugger*", "libnvcuvid*", "libnvoptix*",
-    "cuda-drivers*", "firmware-nvidia-*", "xserver-xorg-video-nvidia*", "libegl-nvidia*", "libgles-nvidia*", "libglx-nvidia*",
+    "cuda-drivers*", "firmware-nvidia-*", "xserver-xorg-video-nvidia*", "libegl-nvidia*", "libgles-nvidia*",
+    "libglx-nvidia*",
 )  # fmt: skip
 
 # The same with packages of Ubuntu's archive and of rpm systems: what a removal begins with.
