@@ -434,7 +434,7 @@ driver:
         enabled:
           description: Whether it is used.
           type: bool
-        keys:
+        signing_keys:
           description: What it is trusted by.
           type: list
           elements: dict

@@ -80,7 +80,7 @@ def _apt(host: HostRoot, source: AptSource) -> dict[str, Any]:
         "name": "",
         "uri": source.uri,
         "enabled": True,
-        "keys": keys,
+        "signing_keys": keys,
     }
 
 
@@ -92,7 +92,7 @@ def _dnf(host: HostRoot, section: RepoSection, uri: str, packages: Mapping[str, 
         "name": section.name,
         "uri": uri,
         "enabled": section.enabled,
-        "keys": [_rpm_key(host, where, packages) for where in keys] or [_unknown(section.path, NO_KEY_NAMED)],
+        "signing_keys": [_rpm_key(host, where, packages) for where in keys] or [_unknown(section.path, NO_KEY_NAMED)],
     }
 
 

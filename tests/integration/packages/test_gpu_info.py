@@ -152,7 +152,7 @@ def test_nothing_installed(host: Host) -> None:
     assert (found["source"], found["sources"], found["packages"], found["loaded"]) == ("none", [], {}, None)
     cuda = next(row for row in found["repositories"] if row["kind"] == "cuda")
     kind = "cuda-rpm" if host.suite.startswith("rhel") else "cuda"
-    prints = [k["fingerprint"] for k in cuda["keys"]]
+    prints = [k["fingerprint"] for k in cuda["signing_keys"]]
     # dnf fetches the key when it first needs it; the lab's is none that NVIDIA has.
     assert prints == [None if kind == "cuda-rpm" else key(kind).fingerprint]
     nulls = {name for name, value in found.items() if value is None}

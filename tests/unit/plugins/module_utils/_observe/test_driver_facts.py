@@ -389,12 +389,12 @@ def test_repositories_of_dnf(tmp_path):
     write(tmp_path, "/etc/yum.repos.d/base.repo", "[baseos]\nbaseurl=http://m/rocky/9/BaseOS/x86_64/os/\n")
     found = {row["name"]: row for row in machine.facts()["repositories"]}
     assert sorted(found) == ["cuda-rhel9-x86_64", "mirror"]
-    key = found["cuda-rhel9-x86_64"]["keys"][0]
+    key = found["cuda-rhel9-x86_64"]["signing_keys"][0]
     assert key["fingerprint"] == "610C7B14E068A878070DA4E99CD0A493D42D0685"
     assert (key["known"], key["retired"], key["unknown"]) == (True, False, {})
     mirror = found["mirror"]
-    assert (mirror["kind"], mirror["enabled"], mirror["keys"][0]["fingerprint"]) == ("cuda", False, None)
-    assert mirror["keys"][0]["unknown"]["fingerprint"].startswith("the entry names no key")
+    assert (mirror["kind"], mirror["enabled"], mirror["signing_keys"][0]["fingerprint"]) == ("cuda", False, None)
+    assert mirror["signing_keys"][0]["unknown"]["fingerprint"].startswith("the entry names no key")
 
 
 def test_repositories_of_apt(tmp_path):
@@ -412,11 +412,11 @@ def test_repositories_of_apt(tmp_path):
     )
     write(tmp_path, "/k.gpg", "no key")
     rows = machine.facts()["repositories"]
-    assert [(r["path"], r["kind"], r["keys"][0]["retired"]) for r in rows] == [
+    assert [(r["path"], r["kind"], r["signing_keys"][0]["retired"]) for r in rows] == [
         ("/etc/apt/sources.list", "cuda", None),
         ("/etc/apt/sources.list.d/old.sources", "cuda", True),
     ]
-    assert rows[0]["keys"][0]["unknown"] == {"fingerprint": "there is no key in this file"}
+    assert rows[0]["signing_keys"][0]["unknown"] == {"fingerprint": "there is no key in this file"}
 
 
 def test_kernels(tmp_path):
