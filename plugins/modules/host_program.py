@@ -97,7 +97,6 @@ from ..module_utils._observe.host_program import read_host_program
 from ..module_utils._observe.kernel import read_kernel
 from ..module_utils._observe.os_release import read_os_release
 from ..module_utils._observe.pci import read_pci
-from ..module_utils._plan.driver_findings import find_unsupported
 from ..module_utils._plan.flavour import NO_GPU, gpus_of
 from ..module_utils._plan.host_program import (
     PACKAGE,
@@ -108,6 +107,7 @@ from ..module_utils._plan.host_program import (
     plan_host_program,
 )
 from ..module_utils._plan.model import Plan
+from ..module_utils._plan.unsupported_host import find_unsupported
 
 ROLE = "prereq"
 

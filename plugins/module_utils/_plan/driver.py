@@ -12,7 +12,6 @@ from typing import Any
 from .._catalog import branches
 from .._catalog import packages as names
 from .._catalog.components import GRIDD
-from . import driver_findings as findings
 from .ask import Answer, Ask
 from .driver_host import DriverHost
 from .driver_parts import Parts, decide_parts, plan_no_parts
@@ -30,6 +29,8 @@ from .driver_set import (
 from .driver_wish import AUTO, CUDA_REPO, DISTRO, PREINSTALLED, DriverWish
 from .facts import Resolution
 from .flavour import NO_GPU, Flavour, decide_flavour, gpus_of
+from .foreign_driver import find_foreign
+from .kernel_findings import find_nouveau, find_secure_boot
 from .model import Finding, Step
 from .module_trust import find_untrusted, is_trusted
 from .modules import (
@@ -45,10 +46,25 @@ from .modules import (
     to_load,
     unload_steps,
 )
+from .offer_findings import (
+    find_no_compiled,
+    find_no_lock,
+    find_no_packages,
+    find_other_release,
+    find_repository_package,
+    find_taken_along,
+    find_transitional,
+    find_unresolved,
+    find_wrong_version,
+    place_of,
+)
 from .package_manager import Change, Removal
 from .package_managers import manager_of
 from .packages import find_foreign_holds, find_kernel_images, is_of, lacking, matches
 from .preinstalled import find_preinstalled
+from .release_findings import find_build_limits, find_known_bad, find_too_early
+from .removal_findings import find_needed_by_others, find_staying
+from .unsupported_host import find_unsupported
 from .versions import is_release, upstream_version
 from .work import Call, Work, join_work, remove_file, write_file
 
@@ -82,7 +98,7 @@ def decide_driver(wish: DriverWish, host: DriverHost, *, answer: Answer | None =
         return _absent(wish, host, answer)
     if not gpus:
         return DriverDecision(ignored=NO_GPU)
-    blocked = findings.find_unsupported(host.os, host.kernel)
+    blocked = find_unsupported(host.os, host.kernel)
     wish = settled(wish, host)
     branch = branches.branch_of(wish.branch)
     if blocked or branch is None:
@@ -115,12 +131,12 @@ def _own_source(host: DriverHost) -> str:
 
 def _refusals(wish: DriverWish, host: DriverHost, flavour: Flavour, sets: Sequence[DriverSet]) -> tuple[Finding, ...]:
     """What forbids the driver before the package manager is asked; warnings among it."""
-    found = flavour.findings + findings.find_foreign(host, any_source=wish.any_source)
+    found = flavour.findings + find_foreign(host, any_source=wish.any_source)
     if flavour.name and not sets:
-        found += findings.find_no_packages(wish, host.os, flavour.name)
+        found += find_no_packages(wish, host.os, flavour.name)
     if sets:
-        found += findings.find_transitional(wish, host.os)
-        found += findings.find_repository_package(sets[0].row.repository_package, host.packages, wish)
+        found += find_transitional(wish, host.os)
+        found += find_repository_package(sets[0].row.repository_package, host.packages, wish)
     return found + find_repository(driver_repository(wish, host), host)
 
 
@@ -156,7 +172,7 @@ class _Kept:
         """Modules and services alone; nothing is installed."""
         driver = self.host.module.loaded or self.host.module.on_disk
         version, flavour = (driver.version, driver.flavour) if driver else (None, None)
-        found += findings.find_known_bad(version, gpus_of(self.host.pci)) if version else ()
+        found += find_known_bad(version, gpus_of(self.host.pci)) if version else ()
         if any(f.severity == "error" for f in found):
             return DriverDecision(Work(findings=found), version=version, flavour=flavour)
         modules, reboot = self._modules(version or "")
@@ -171,14 +187,14 @@ class _Kept:
         text = "".join(f"{name}\n" for name in self.parts.modules)
         reason = "the modules are loaded at boot; nvidia_uvm is loaded by nobody else on a headless host"
         boot = write_file(MODULES_LOAD, text, found=host.files.get(MODULES_LOAD), action="load_at_boot", reason=reason)
-        nouveau = findings.find_nouveau(gpus_of(host.pci))
+        nouveau = find_nouveau(gpus_of(host.pci))
         if nouveau:
             return join_work([Work(findings=nouveau), boot]), True
         refused = self._refused()
         if refused is not None:
             return join_work([Work(findings=(refused,)), boot]), True
         loading, reboot = self._after_install() if self.lacking else self._now()
-        told = findings.find_secure_boot(host.kernel, host.module) if self._trusted() is None else ()
+        told = find_secure_boot(host.kernel, host.module) if self._trusted() is None else ()
         return join_work([Work(findings=told), boot, loading]), reboot
 
     def _refused(self) -> Finding | None:
@@ -253,11 +269,11 @@ class _Present(_Kept):
         if self.answer is None and (self.lacking or self.chosen.in_the_way or self.needs_key):
             return DriverDecision(Work(findings=found), ask=self._ask(), flavour=self.flavour)
         resolution = self.answer.resolution if self.answer else Resolution({})
-        found += self._problems(resolution) + findings.find_no_lock(self.repository, self.set, self.manager.name)
+        found += self._problems(resolution) + find_no_lock(self.repository, self.set, self.manager.name)
         version = self._version(resolution)
         gpus = gpus_of(self.host.pci)
-        found += findings.find_known_bad(version, gpus) + findings.find_too_early(version, gpus)
-        found += findings.find_build_limits(resolution.install, self.host.kernel)
+        found += find_known_bad(version, gpus) + find_too_early(version, gpus)
+        found += find_build_limits(resolution.install, self.host.kernel)
         found += self.parts.find_other_versions(version, self.set.names)
         if any(f.severity == "error" for f in found):
             return DriverDecision(Work(findings=found), version=version, flavour=self.flavour)
@@ -293,24 +309,24 @@ class _Present(_Kept):
         return resolution.install.get(self.chosen.version_of) or (package.version if package else "")
 
     def _problems(self, resolution: Resolution) -> tuple[Any, ...]:
-        fallback = findings.find_no_compiled(self.chosen, self.host.kernel, severity="info") if self.fell_back else ()
+        fallback = find_no_compiled(self.chosen, self.host.kernel, severity="info") if self.fell_back else ()
         if not (self.lacking or self.chosen.in_the_way) or self.answer is None:
             return fallback
         host, program, kernel = self.host, self.manager.name, self.chosen.version_of
         if self.chosen.compiled and not self.answer.offered:
-            return findings.find_no_compiled(self.chosen, host.kernel, severity="error")
-        where = findings.place_of(self.repository, host.os)
-        other = findings.find_other_release(resolution.error, self.set) if self.chosen.compiled else ()
+            return find_no_compiled(self.chosen, host.kernel, severity="error")
+        where = place_of(self.repository, host.os)
+        other = find_other_release(resolution.error, self.set) if self.chosen.compiled else ()
         if other:
             return other
         if resolution.error:
-            return (findings.find_unresolved(self.set, kernel, self.answer, where, host.kernel, manager=program),)
+            return (find_unresolved(self.set, kernel, self.answer, where, host.kernel, manager=program),)
         if not is_of(self._found(resolution), self.set.prefix):
-            return (findings.find_wrong_version(self.set, kernel, self.answer, where),)
+            return (find_wrong_version(self.set, kernel, self.answer, where),)
         changing = (*resolution.install, *resolution.remove)
         blocked = find_kernel_images(resolution, manager=program)
         blocked += find_foreign_holds(changing, host.packages, host.owned, manager=program)
-        return fallback + blocked + findings.find_taken_along(resolution, self.chosen, host, manager=program)
+        return fallback + blocked + find_taken_along(resolution, self.chosen, host, manager=program)
 
     def _packages(self, resolution: Resolution, version: str) -> Work:
         host = self.host
@@ -359,8 +375,8 @@ def _absent(wish: DriverWish, host: DriverHost, answer: Answer | None) -> Driver
     removable = tuple(n for n in resolution.remove if n in asked)
     repositories = our_repositories(wish, host)
     removal = Removal(ROLE, repositories, host.packages, host.files, host.owned, removable)
-    problems = findings.find_needed_by_others(answer, ours, manager=manager.name) if answer else ()
-    problems += findings.find_staying(ours, asked, manager=manager.name)
+    problems = find_needed_by_others(answer, ours, manager=manager.name) if answer else ()
+    problems += find_staying(ours, asked, manager=manager.name)
     parts = [Work(findings=problems), _unload(host, removable), plan_no_parts(host), manager.plan_remove(removal)]
     if f"file:{MODULES_LOAD}" in host.owned:
         boot, reason = host.files.get(MODULES_LOAD), "there is nothing to load any more"

@@ -14,21 +14,16 @@ from .._catalog import distributions
 from .._catalog.distributions import DNF, distribution_of
 from .._catalog.packages import TOOLKIT_PACKAGES, TOOLKIT_PROGRAMS_PACKAGE
 from .ask import Answer, Ask
-from .driver_findings import (
-    find_needed_by_others,
-    find_staying,
-    find_unresolved,
-    find_unsupported,
-    find_wrong_version,
-    offers,
-)
 from .driver_wish import WrongOption, read_fingerprint, read_url
 from .facts import AptSource, DnfSource, Kernel, OsRelease, Package, Resolution
+from .offer_findings import find_unresolved, find_wrong_version, offers
 from .package_manager import Change, Removal
 from .package_managers import manager_of
 from .packages import PackageSet, find_foreign_holds, find_kernel_images, lacking
+from .removal_findings import find_needed_by_others, find_staying
 from .repository import Repository, find_conflicts
 from .repository_dnf import INDEX, DnfRepository, find_dnf_conflicts
+from .unsupported_host import find_unsupported
 from .versions import upstream_version
 from .work import Work, join_work
 

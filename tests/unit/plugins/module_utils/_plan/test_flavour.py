@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog import branches, fabrics, gpus
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_findings import find_build_limits, find_too_early
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import Kernel, PciFunction
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.flavour import decide_flavour, gpus_of
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.release_findings import find_build_limits, find_too_early
 
 
 def gpu(device: str, *, number: int = 1, pci_class: str = "0302") -> PciFunction:
