@@ -81,6 +81,13 @@ options:
       - nv_peer_mem.service
       - nvidia-fabricmanager.service
       - nvidia-persistenced.service
+  coming_clients:
+    description:
+      - Those of O(gpu_clients) that something earlier in the same play starts, such as role driver on a bare host.
+        In check mode, where no driver is loaded yet, they are planned as if they ran.
+    type: list
+    elements: str
+    default: []
   at_boot:
     description:
       - Whether the layout is saved in C(/var/lib/gpu-fleet/mig/wish.yaml), so that C(gpu-fleet-mig.service) brings it
@@ -265,6 +272,7 @@ ARGUMENTS: dict[str, Any] = {
     "mode_only": {"type": "bool", "default": False},
     "skip_reset": {"type": "bool", "default": False},
     "gpu_clients": {"type": "list", "elements": "str", "default": list(DEFAULT_CLIENTS)},
+    "coming_clients": {"type": "list", "elements": "str", "default": []},
     "at_boot": {"type": "bool", "default": False},
     "host_root": {"type": "path", "default": "/"},
 }
@@ -283,6 +291,7 @@ def make_wish(options: dict[str, Any], host: HostRoot) -> MigWish:
         skip_reset=options["skip_reset"],
         checkpoint=options["checkpoint"],
         gpu_clients=unit_names(options["gpu_clients"]),
+        coming_clients=unit_names(options["coming_clients"]),
     )
     wish.check()
     return wish

@@ -47,9 +47,13 @@ class HelperAction(SendingAction):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """The module's own result."""
         result = super().run(tmp, task_vars)
-        result.update(self._run_with_helpers(task_vars or {}))
+        result.update(self.brought(task_vars or {}))
         self._remove_tmp_path(self._connection._shell.tmpdir)
         return result
+
+    def brought(self, task_vars: dict[str, Any]) -> dict[str, Any]:
+        """What the task answers: one run of the module."""
+        return self._run_with_helpers(task_vars)
 
     def _run_with_helpers(self, task_vars: dict[str, Any]) -> dict[str, Any]:
         answer = self._execute_module(task_vars=task_vars)

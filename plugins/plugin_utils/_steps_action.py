@@ -34,15 +34,11 @@ class StepsAction(HelperAction):
     # The builtin modules would otherwise each have to be asked for; async over several modules has no meaning.
     _supports_async = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The module's result: plan, findings and diff of the first run, everything else of the last."""
-        result = super().run(tmp, task_vars)
-        result.update(self.brought(task_vars or {}))
-        self._remove_tmp_path(self._connection._shell.tmpdir)
-        return result
-
     def brought(self, task_vars: dict[str, Any]) -> dict[str, Any]:
-        """The result of one run, or of two with the calls of the first in between."""
+        """The result of one run, or of two with the calls of the first in between.
+
+        Plan, findings and diff are those of the first run, everything else is of the last.
+        """
         first = self._run_with_helpers(task_vars)
         calls = first.get("plan", {}).get("calls", [])
         if first.get("failed") or not calls or self._task.check_mode:

@@ -15,6 +15,7 @@ from .._observe.mig import read_mig_offline
 from .._observe.mig_manager import enabled_mig_manager
 from .._observe.nvml import NvmlFailure
 from .._plan.mig import Decision
+from .._plan.mig_clients import units_in_the_way
 from .._plan.mig_config_file import ConfigError
 from .._plan.mig_documents import result_rows, source_of
 from .._plan.mig_findings import mig_finding, two_managers
@@ -124,7 +125,14 @@ class MigHost:
             if not check or failure.kind != "driver_not_loaded" or not gpus:
                 raise
         decision = wish.decide(gpus)
-        found = Outcome(decision, gpus, bool(decision.operations), None, decision.reboot_required)
+        coming = [u for u in wish.gpu_clients if u in wish.coming_clients]
+        found = Outcome(
+            decision,
+            gpus,
+            bool(decision.operations),
+            reboot_required=decision.reboot_required,
+            units=units_in_the_way(coming, decision, gpus, {}),
+        )
         if decision.error_kind is None:
             return found
         return replace(found, changed=False, error=(decision.error_kind, decision.plan.message()))

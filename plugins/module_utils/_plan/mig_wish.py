@@ -23,7 +23,8 @@ SCHEMA = 1
 class MigWish:
     """Options of mig_config. Without ``config`` the layouts are those that need none (all-disabled, all-1g.5gb ...).
 
-    ``gpu_clients`` are systemd units that are stopped around a change that disrupts.
+    ``gpu_clients`` are systemd units that are stopped around a change that disrupts; ``coming_clients`` are those that
+    will run by then, though no driver is loaded yet.
     """
 
     config: Mapping[str, Any] | None = None
@@ -32,6 +33,7 @@ class MigWish:
     skip_reset: bool = False
     checkpoint: Mapping[str, Any] | None = None
     gpu_clients: tuple[str, ...] = ()
+    coming_clients: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Everything that can be wrong without looking at the GPUs. Raises ConfigError."""

@@ -15,6 +15,9 @@ from lab.suites import EL, SUITES
 
 from .conftest import Maker, brought, flavour, installed, loaded, unchanged
 
+# Packages that came with 590, so that 580 has no version of them: after a downgrade apt keeps them, unused.
+LATER = ("libnvidia-tileiras",)
+
 
 @pytest.fixture(scope="module", params=["bookworm", "rhel9"])
 def host(request: pytest.FixtureRequest, make: Maker) -> Host:
@@ -24,7 +27,8 @@ def host(request: pytest.FixtureRequest, make: Maker) -> Host:
 def holds(host: Host, branch: int) -> None:
     """All of the driver is of the newest release of the branch: packages, module on disk, module that runs."""
     wanted = newest(branch).version
-    assert set(installed(host).values()) == {wanted}
+    there = {name: version for name, version in installed(host).items() if name not in LATER}
+    assert set(there.values()) == {wanted}, there
     assert host.run(["modinfo", "--field=version", "nvidia"]).strip() == wanted
     assert loaded(host) == wanted
 

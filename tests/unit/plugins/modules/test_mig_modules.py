@@ -209,6 +209,18 @@ def test_check_before_the_driver_plans_from_the_catalog(tmp_path: Path) -> None:
     assert host.layout(selected_config="all-1g.5gb")["error_kind"] == "driver_not_loaded"
 
 
+def test_check_before_the_driver_knows_the_units_that_will_run(tmp_path: Path) -> None:
+    host = Host(tmp_path, "a100x1")
+    with edit(host.box.state_path) as state:
+        state.driver = None
+    coming = ["nvidia-persistenced.service", "some.service"]
+    planned = host.layout(selected_config="all-1g.5gb", check=True, coming_clients=coming)
+    alone = host.layout(selected_config="all-1g.5gb", check=True)
+    units = [(s["action"], s["target"]) for s in planned["plan"]["steps"] if s["action"].endswith("_unit")]
+    assert units == [("stop_unit", coming[0]), ("start_unit", coming[0])]
+    assert [s for s in planned["plan"]["steps"] if not s["action"].endswith("_unit")] == alone["plan"]["steps"]
+
+
 def test_lost_gpu(tmp_path: Path) -> None:
     host = Host(tmp_path, "a100x2")
     host.set_gpu(1, lost="1")

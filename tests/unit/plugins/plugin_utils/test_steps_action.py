@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from ansible.plugins.action import ActionBase
 
 from ansible_collections.gpu.fleet.plugins.plugin_utils._host_program import manifest, program_files
 from ansible_collections.gpu.fleet.plugins.plugin_utils._steps_action import StepsAction
@@ -27,6 +28,7 @@ class Action(StepsAction):
         self.answers, self.asked, self.commands = list(answers), [], []
         self.df = FULL if df is None else df
         self._task = SimpleNamespace(check_mode=check_mode)
+        self._connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/tmp/x"))
 
     def _execute_module(self, module_name=None, module_args=None, task_vars=None, **_rest):
         self.asked.append(module_name or "itself")
@@ -40,8 +42,17 @@ class Action(StepsAction):
         self.commands.append(command)
         return {"rc": 0, "stdout": self.df, "stderr": ""}
 
+    def _remove_tmp_path(self, path):
+        self.removed = path
+
     def bring(self) -> dict:
-        return self.brought({})
+        return self.run(task_vars={})
+
+
+@pytest.fixture(autouse=True)
+def _task_alone(monkeypatch):
+    """What every action does before its own work wants a whole play."""
+    monkeypatch.setattr(ActionBase, "run", lambda *_args, **_rest: {})
 
 
 @pytest.mark.parametrize(
