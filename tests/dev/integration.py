@@ -31,8 +31,12 @@ LONG = {
     "many nodes": "tests/integration/test_many_nodes.py",
 }
 # Of the parts of LONG, what `./dev test` has too, and the systems that it boots hosts of.
-SHORT = ("tests/integration/driver/test_life_cycle.py",)
+SHORT = tuple(
+    f"tests/integration/driver/test_life_cycle.py::{name}[rhel9]"
+    for name in ("test_install", "test_an_upgrade_of_everything_leaves_the_driver", "test_upgrade", "test_remove")
+)
 SHORT_SYSTEMS = ("rhel9",)
+SHORT_ROLES = ("mig", "device_plugin")
 PYTEST_SECONDS, MOLECULE_SECONDS = 3000, 900
 
 
@@ -74,8 +78,13 @@ def pytest(lab: Lab, arguments: list[str]) -> Tally:
     return counted
 
 
-def molecule() -> Tally:
-    """Every molecule scenario, one after the other on the hosts of one lab."""
+def short_molecule() -> Tally:
+    """The playbook, a role of the hosts and one of the cluster: what `./dev test` runs."""
+    return molecule(SHORT_ROLES)
+
+
+def molecule(roles: Iterable[str] = ROLES) -> Tally:
+    """Molecule scenarios, one after the other on the hosts of one lab: `default`, and those of `roles`."""
     tally = Tally()
     with Lab.start() as lab:
         bring_up(lab, proving.SPECS, cluster=True)
@@ -83,7 +92,7 @@ def molecule() -> Tally:
         # The playbook site, on bare hosts and without a cluster; then each role, on bare hosts again.
         scenario(tally, lab, "default", dict.fromkeys(access.CLUSTER, ""))
         make_bare(lab)
-        for role in ROLES:
+        for role in roles:
             scenario(tally, lab, role)
     return tally
 

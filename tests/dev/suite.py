@@ -19,11 +19,12 @@ PARTS: dict[str, Callable[[], Tally]] = {
     "unit": unit.check,
     "sanity": sanity.check,
     "integration": integration.collection_tests,
-    "molecule": integration.molecule,
+    "molecule": integration.short_molecule,
     "demo": demo.check,
 }
 FULL: dict[str, Callable[[], Tally]] = {
     **{title: partial(integration.long_tests, title) for title in integration.LONG},
+    "all roles": integration.molecule,
     "MIG search": unit.mig_search,
     "damage search": unit.damage_search,
     "demo --local": demo_local.check,
