@@ -278,8 +278,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused, record_below
 from ..module_utils._ansible import fetch, runner
-from ..module_utils._observe.ask_apt import ask_apt
-from ..module_utils._observe.ask_dnf import ask_dnf
+from ..module_utils._observe.ask import ask_manager
 from ..module_utils._observe.disk import DiskError
 from ..module_utils._observe.driver_host import read_driver_host, with_holders
 from ..module_utils._observe.driver_proof import read_driver_proof, settled_proof
@@ -292,10 +291,9 @@ from ..module_utils._plan.driver_proof import is_pending, judge_proof
 from ..module_utils._plan.driver_set import ROLE
 from ..module_utils._plan.driver_wish import DriverWish, WrongOption, driver_wish
 from ..module_utils._plan.modules import SERVER
-from ..module_utils._plan.packages import packages_of
 from ..module_utils._plan.removal_order import RECORDS, find_not_removed
+from ..module_utils._planned import end_planned, planned_result
 
-ASKS = {"apt": ask_apt, "dnf": ask_dnf}
 # Compiled modules first; where nobody offers them, what DKMS builds.
 MOST_QUESTIONS = 2
 
@@ -336,7 +334,7 @@ def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> Driver
     for _question in range(MOST_QUESTIONS):
         if decision.ask is None:
             break
-        answer = ASKS[decision.ask.manager](host, run, decision.ask, fetch=fetch)
+        answer = ask_manager(host, run, decision.ask, fetch=fetch)
         decision = decide_driver(wish, with_holders(host, run, found), answer=answer)
     if wish.state == "absent" and decision.work.steps:
         records = {name.removesuffix(".json") for name in host.names(RECORDS)}
@@ -354,12 +352,13 @@ def decide(wish: DriverWish, module: AnsibleModule, record: Ownership) -> Driver
 
 def result_of(decision: DriverDecision) -> dict[str, Any]:
     """The module's result."""
-    plan = decision.work.plan
-    result = {"changed": plan.changed, "diff": plan.diff(), **decision.work.result()}
-    result["plan"]["packages"] = packages_of(plan.steps)
-    result["version"], result["flavour"] = decision.version, decision.flavour
-    result["reboot_required"], result["ignored"] = decision.reboot_required, decision.ignored
-    return result
+    return {
+        **planned_result(decision.work),
+        "version": decision.version,
+        "flavour": decision.flavour,
+        "reboot_required": decision.reboot_required,
+        "ignored": decision.ignored,
+    }
 
 
 def main() -> None:
@@ -373,15 +372,7 @@ def main() -> None:
         module.fail_json(msg=str(error), missing_helpers=["pynvml"])
     except (WrongOption, KeyRefused, NoRpm, OwnershipError, RootRefused, DiskError) as error:
         module.fail_json(msg=str(error))
-    result = result_of(decision)
-    if decision.work.plan.blocked:
-        module.fail_json(msg=decision.work.plan.message(), **{**result, "changed": False})
-    if not module.check_mode:
-        try:
-            record.take(decision.work.objects, gone=decision.work.gone)
-        except OSError as error:
-            module.fail_json(msg=str(error), **{**result, "changed": False})
-    module.exit_json(**result)
+    end_planned(module, decision.work, result_of(decision), record)
 
 
 if __name__ == "__main__":

@@ -119,19 +119,17 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils._act.ownership import Ownership, OwnershipError, RootRefused, record_below
 from ..module_utils._ansible import fetch, runner
-from ..module_utils._observe.ask_apt import ask_apt
-from ..module_utils._observe.ask_dnf import ask_dnf
+from ..module_utils._observe.ask import ask_manager
 from ..module_utils._observe.disk import DiskError
 from ..module_utils._observe.files import HostRoot
 from ..module_utils._observe.repository_key import KeyRefused
 from ..module_utils._observe.toolkit_host import read_toolkit_host
 from ..module_utils._plan.driver_wish import WrongOption
-from ..module_utils._plan.packages import packages_of
 from ..module_utils._plan.toolkit_packages import ToolkitDecision, ToolkitWish, decide_toolkit, toolkit_wish
+from ..module_utils._planned import end_planned, planned_result
 
 # Role toolkit records its engine configuration in a file of its own.
 RECORD = "toolkit-packages"
-ASKS = {"apt": ask_apt, "dnf": ask_dnf}
 
 OPTIONS: dict[str, Any] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -152,7 +150,7 @@ def decide(wish: ToolkitWish, module: AnsibleModule, record: Ownership) -> Toolk
     decision = decide_toolkit(wish, found)
     if decision.ask is None:
         return decision
-    answer = ASKS[decision.ask.manager](host, run, decision.ask, fetch=fetch)
+    answer = ask_manager(host, run, decision.ask, fetch=fetch)
     return decide_toolkit(wish, found, answer=answer)
 
 
@@ -165,17 +163,8 @@ def main() -> None:
         decision = decide(wish, module, record)
     except (WrongOption, KeyRefused, OwnershipError, RootRefused, DiskError) as error:
         module.fail_json(msg=str(error))
-    plan = decision.work.plan
-    result = {"changed": plan.changed, "diff": plan.diff(), **decision.work.result(), "version": decision.version}
-    result["plan"]["packages"] = packages_of(plan.steps)
-    if plan.blocked:
-        module.fail_json(msg=plan.message(), **{**result, "changed": False})
-    if not module.check_mode:
-        try:
-            record.take(decision.work.objects, gone=decision.work.gone)
-        except OSError as error:
-            module.fail_json(msg=str(error), **{**result, "changed": False})
-    module.exit_json(**result)
+    result = {**planned_result(decision.work), "version": decision.version}
+    end_planned(module, decision.work, result, record)
 
 
 if __name__ == "__main__":
