@@ -151,7 +151,7 @@ from typing import Any
 from ..module_utils._catalog.labels import MIG_STATES
 from ..module_utils._kubernetes import Cluster, ClusterError, cluster_module
 from ..module_utils._plan.model import Plan
-from ..module_utils._plan.nodes import Host, NodeWish, plan_nodes
+from ..module_utils._plan.nodes import NodeWish, host_of, plan_nodes
 
 HOST = {
     "name": {"type": "str", "required": True},
@@ -178,21 +178,6 @@ OPTIONS = {
 SHOWN = 5
 # One node is gone, or a policy forbids this patch: the other nodes are labelled all the same.
 REFUSED = (403, 404, 422)
-
-
-def host_of(row: dict[str, Any]) -> Host:
-    return Host(
-        name=row["name"],
-        node=row["node"],
-        names=tuple(row["names"]),
-        addresses=tuple(row["addresses"]),
-        state=row["state"],
-        facts=row["facts"],
-        observed_at=row.get("observed_at") or "",
-        relaid=bool(row.get("relaid")),
-        mig_config=row.get("mig_config") or "",
-        mig_state=row.get("mig_state") or "",
-    )
 
 
 def returns(plan: Plan, wishes: Sequence[NodeWish]) -> dict[str, Any]:

@@ -44,6 +44,22 @@ class Host:
     mig_state: str = ""
 
 
+def host_of(row: Mapping[str, Any]) -> Host:
+    """The host of a module's row; what the row does not have is unknown."""
+    return Host(
+        name=row["name"],
+        node=row["node"],
+        names=tuple(row["names"]),
+        addresses=tuple(row["addresses"]),
+        state=row.get("state", UNKNOWN),
+        facts=row.get("facts", {}),
+        observed_at=row.get("observed_at") or "",
+        relaid=bool(row.get("relaid")),
+        mig_config=row.get("mig_config") or "",
+        mig_state=row.get("mig_state") or "",
+    )
+
+
 @dataclass(frozen=True)
 class NodeWish:
     """What a node has to show. ``changed`` is the patch of its labels, ``gpus`` are UUIDs, ``gpu_instances`` rows of
