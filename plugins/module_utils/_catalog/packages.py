@@ -279,11 +279,9 @@ OTHER_SOURCES = {
 # Left by NVIDIA's .run installer.
 RUNFILE_PATHS = ("/usr/bin/nvidia-uninstall", "/usr/bin/nvidia-installer")
 
-PERSISTENCED_PACKAGE = "nvidia-persistenced"
 PERSISTENCED_UNIT = "nvidia-persistenced.service"
 MODPROBE_PACKAGE = "nvidia-modprobe"
 
-HEADERS = {"debian": "linux-headers-{release}"}
 HEADERS_PATTERNS = ("linux-headers-*", "kernel-devel*", "kernel*-devel*")
 KERNEL_IMAGE_PATTERNS = ("linux-image-*", "kernel-core*", "kernel-default*")
 
@@ -297,32 +295,6 @@ TOOLKIT_PACKAGES = {
     ),
 }  # fmt: skip
 TOOLKIT_PROGRAMS_PACKAGE = "nvidia-container-toolkit-base"
-
-
-def other_flavour_packages(
-    distribution: str,
-    version: str = "",
-    *,
-    branch: int,
-    flavour: str,
-    source: str = CUDA_REPO,
-    kernel_release: str = "",
-) -> tuple[str, ...]:
-    """Packages that bring or want the other kernel modules: they have to go where ``flavour`` comes.
-
-    With ``kernel_release`` those that are compiled for this kernel too.
-    """
-    rows = [r for r in DRIVER_PACKAGES if r.repository == source and _is_for(r, distribution, version)]
-    wanted = {name for r in rows if r.flavour == flavour for name in (*r.names, *r.others)}
-    words = {"branch": str(branch), **kernel_words(kernel_release)}
-    others = (
-        name.format(**words)
-        for r in rows
-        if r.flavour != flavour
-        for name in (*r.names, *r.others)
-        if name not in wanted and (kernel_release or "{kernel" not in name)
-    )
-    return tuple(dict.fromkeys(others))
 
 
 def driver_packages(

@@ -47,13 +47,8 @@ def read_module_file(host: HostRoot, run: Run, *, release: str) -> dict[str, Any
     return read_modinfo(text if status == 0 else "")
 
 
-def parse_modinfo(text: str) -> DriverVersion | None:
-    """modinfo's fields version, license and signer; None for a text without a version."""
-    return module_version(read_modinfo(text))
-
-
 def module_version(found: Mapping[str, Any]) -> DriverVersion | None:
-    """The same of what was read already."""
+    """modinfo's fields version, license and signer, as read_modinfo() has them; None without a version."""
     if not found["version"]:
         return None
     return DriverVersion(version=found["version"], flavour=found["flavour"] or "proprietary", signer=found["signer"])

@@ -151,18 +151,6 @@ def test_a_row_tells_stream_daemon_and_whose_version_is_the_drivers():
     assert alma.repository_package == "almalinux-release-nvidia-driver"
 
 
-def test_packages_of_the_other_flavour():
-    assert catalog.other_flavour_packages("debian", branch=595, flavour="open") == (
-        "nvidia-kernel-dkms", "cuda-drivers-595", "cuda-drivers",
-    )  # fmt: skip
-    asked = {"branch": 580, "flavour": "proprietary", "source": "distro"}
-    assert "nvidia-dkms-580-server-open" in catalog.other_flavour_packages("ubuntu", "24.04", **asked)
-    assert "linux-modules-nvidia-580-server-open-6.8.0-149-generic" in catalog.other_flavour_packages(
-        "ubuntu", "24.04", **asked, kernel_release=UBUNTU_KERNEL
-    )
-    assert not any("{" in n or n.endswith("-") for n in catalog.other_flavour_packages("ubuntu", "24.04", **asked))
-
-
 def lab_names(folder: str, branch: int) -> set[str]:
     """The names that the lab's CUDA repository has of a branch; its tables were made from other sources than rows."""
     releases = [d for d in LAB[folder].releases if d.branch == branch]

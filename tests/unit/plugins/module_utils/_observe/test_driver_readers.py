@@ -21,6 +21,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._observe.os_release impo
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.packages import parse_status
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.pci import read_pci
 from ansible_collections.gpu.fleet.plugins.module_utils._observe.services import parse_show, read_services
+from ansible_collections.gpu.fleet.plugins.module_utils._observe.texts.modinfo import read_modinfo
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import DriverVersion, OsRelease
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "driver"
@@ -54,10 +55,12 @@ def test_no_banner_no_driver(text):
 
 def test_modinfo():
     text = (FIXTURES / "modinfo-open-595.txt").read_text()
-    assert driver_version.parse_modinfo(text) == DriverVersion("595.80", "open", None)
+    assert driver_version.module_version(read_modinfo(text)) == DriverVersion("595.80", "open", None)
     signed = "version:        595.71.05\nlicense:        NVIDIA\nsigner:         DKMS module signing key\n"
-    assert driver_version.parse_modinfo(signed) == DriverVersion("595.71.05", "proprietary", "DKMS module signing key")
-    assert driver_version.parse_modinfo("") is None
+    assert driver_version.module_version(read_modinfo(signed)) == DriverVersion(
+        "595.71.05", "proprietary", "DKMS module signing key"
+    )
+    assert driver_version.module_version(read_modinfo("")) is None
 
 
 def test_module_on_disk_is_asked_for_below_the_root_and_for_the_kernel(tmp_path):

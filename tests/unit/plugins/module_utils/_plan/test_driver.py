@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from trees.driver import H100, UNIT, WISH, bare
 
 from ansible_collections.gpu.fleet.plugins.module_utils._catalog.packages import DRIVER_PATTERNS
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
@@ -16,17 +17,13 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver import (
     decide_driver,
     driver_repository,
 )
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_host import DriverHost
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import DriverWish
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     AptSource,
     DriverVersion,
     Holder,
-    Kernel,
     LoadedModule,
     OsRelease,
     Package,
-    PciFunction,
     Resolution,
     Service,
 )
@@ -35,36 +32,7 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SER
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages_apt import render_pin
 
 KEY = "EB693B3035CD5710E231E123A4B469963BF863CC"
-UNIT = "nvidia-persistenced.service"
-WISH = DriverWish(
-    state="present",
-    branch=595,
-    version="",
-    flavour="auto",
-    package_set="compute",
-    hold=True,
-    persistenced=True,
-    kernel_headers=True,
-    load=True,
-    modules=SERVER,
-    repository_url="",
-    repository_key_url="",
-    repository_key_fingerprint="",
-)
-H100 = PciFunction("0000:41:00.0", "10de", "2330", "", "0302", None)
-BARE = DriverHost(
-    os=OsRelease("debian", "12", "Debian GNU/Linux 12 (bookworm)"),
-    kernel=Kernel("6.1.0-57-amd64", "x86_64", headers=False, secure_boot=None),
-    pci=(H100,),
-    packages={},
-    files={},
-    key=None,
-    sources=(),
-    module=ModuleHost({}, None, None, (), {}, {}, "6.1.0-57-amd64"),
-    services={UNIT: Service(UNIT, "not-found", "inactive", "")},
-    runfile=None,
-    owned=(),
-)
+BARE = bare(OsRelease("debian", "12", "Debian GNU/Linux 12 (bookworm)"), "6.1.0-57-amd64", headers=False)
 NAMES = ("nvidia-driver-cuda", "nvidia-kernel-open-dkms", "nvidia-persistenced")
 HEADERS = "linux-headers-6.1.0-57-amd64"
 SET = dict.fromkeys((*NAMES, "libcuda1"), "595.71.05-1")

@@ -8,20 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from trees.driver import UNIT, bare
+from trees.driver import WISH as ANY
 
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver import MODULES_LOAD, decide_driver
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_host import DriverHost
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_repository import driver_repository
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import DriverWish
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     DnfSource,
     DriverVersion,
-    Kernel,
     LoadedModule,
     OsRelease,
     Package,
-    PciFunction,
     Resolution,
     Service,
 )
@@ -29,41 +28,11 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_parameters 
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.packages_dnf import STREAM_PATH, lock, render_stream
 
-UNIT = "nvidia-persistenced.service"
-WISH = DriverWish(
-    state="present",
-    branch=595,
-    version="",
-    flavour="auto",
-    package_set="compute",
-    hold=True,
-    persistenced=True,
-    kernel_headers=True,
-    load=True,
-    modules=SERVER,
-    repository_url="",
-    repository_key_url="",
-    repository_key_fingerprint="",
-    any_branch=True,
-)
+WISH = replace(ANY, any_branch=True)
 KERNEL = "5.14.0-687.51.1.el9_8.x86_64"
-H100 = PciFunction("0000:41:00.0", "10de", "2330", "", "0302", None)
 # Our parameters are there: test_driver_parts has the hosts without them.
 OPTIONS = render_options({"nvidia": {"NVreg_CoherentGPUMemoryMode": "driver"}})
-EL9 = DriverHost(
-    os=OsRelease("rocky", "9.8", "Rocky Linux 9.8"),
-    kernel=Kernel(KERNEL, "x86_64", headers=False, secure_boot=None),
-    pci=(H100,),
-    packages={},
-    files={},
-    key=None,
-    sources=(),
-    module=ModuleHost({}, None, None, (), {}, {}, KERNEL),
-    services={UNIT: Service(UNIT, "not-found", "inactive", "")},
-    runfile=None,
-    owned=(),
-    options=OPTIONS,
-)
+EL9 = replace(bare(OsRelease("rocky", "9.8", "Rocky Linux 9.8"), KERNEL, headers=False), options=OPTIONS)
 NEW_KEY = "B" * 40
 EL10 = replace(EL9, os=OsRelease("almalinux", "10.2", "AlmaLinux 10.2"))
 AMAZON = replace(

@@ -8,16 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from trees.driver import H100, WISH, bare
 
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.component_wish import ComponentWish
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.components import ComponentHost
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver import decide_driver, what_to_prove
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_host import DriverHost
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import DriverWish
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     DriverVersion,
-    Kernel,
     LoadedModule,
     OsRelease,
     Package,
@@ -36,36 +35,9 @@ from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_trust impor
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
 
 FABRIC, PERSISTENCED = "nvidia-fabricmanager.service", "nvidia-persistenced.service"
-WISH = DriverWish(
-    state="present",
-    branch=595,
-    version="",
-    flavour="auto",
-    package_set="compute",
-    hold=True,
-    persistenced=True,
-    kernel_headers=True,
-    load=True,
-    modules=SERVER,
-    repository_url="",
-    repository_key_url="",
-    repository_key_fingerprint="",
-)
-H100 = PciFunction("0000:41:00.0", "10de", "2330", "", "0302", None)
 SWITCH = PciFunction("0000:c4:00.0", "10de", "22a3", "", "0680", None)
-HGX = DriverHost(
-    os=OsRelease("debian", "12", "Debian GNU/Linux 12 (bookworm)"),
-    kernel=Kernel("6.1.0-57-amd64", "x86_64", headers=True, secure_boot=None),
-    pci=(H100, SWITCH),
-    packages={},
-    files={},
-    key=None,
-    sources=(),
-    module=ModuleHost({}, None, None, (), {}, {}, "6.1.0-57-amd64"),
-    services={},
-    runfile=None,
-    owned=(),
-)
+DEBIAN = bare(OsRelease("debian", "12", "Debian GNU/Linux 12 (bookworm)"), "6.1.0-57-amd64", headers=True)
+HGX = replace(DEBIAN, pci=(H100, SWITCH), services={})
 NAMES = (
     "nvidia-driver-cuda", "nvidia-kernel-open-dkms", "nvidia-persistenced", "nvidia-fabricmanager", "libnvidia-nscq",
 )  # fmt: skip

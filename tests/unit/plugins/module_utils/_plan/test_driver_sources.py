@@ -8,68 +8,37 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from trees.driver import H100, bare
+from trees.driver import WISH as ANY
 
+from ansible_collections.gpu.fleet.plugins.module_utils._catalog.packages import driver_packages
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.ask import Answer
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver import decide_driver
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_host import DriverHost
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_repository import (
     archive_repository,
     driver_repository,
 )
-from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_wish import DriverWish
+from ansible_collections.gpu.fleet.plugins.module_utils._plan.driver_set import in_the_way
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.facts import (
     AptSource,
     DriverVersion,
-    Kernel,
     LoadedModule,
     OsRelease,
     Package,
-    PciFunction,
     Resolution,
-    Service,
 )
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.module_parameters import render_options
 from ansible_collections.gpu.fleet.plugins.module_utils._plan.modules import SERVER, ModuleHost
 
-UNIT = "nvidia-persistenced.service"
-WISH = DriverWish(
-    state="present",
-    branch=595,
-    version="",
-    flavour="auto",
-    package_set="compute",
-    hold=True,
-    persistenced=True,
-    kernel_headers=True,
-    load=True,
-    modules=SERVER,
-    repository_url="",
-    repository_key_url="",
-    repository_key_fingerprint="",
-    any_branch=True,
-)
+WISH = replace(ANY, any_branch=True)
 DISTRO = replace(WISH, source="distro")
 CUDA = replace(WISH, source="cuda_repo")
 RELEASE = "6.8.0-149-generic"
-H100 = PciFunction("0000:41:00.0", "10de", "2330", "", "0302", None)
 V100 = replace(H100, device="1db4")
 B200 = replace(H100, device="2901")
 # Our parameters are there: test_driver_parts has the hosts without them.
 OPTIONS = render_options({"nvidia": {"NVreg_CoherentGPUMemoryMode": "driver"}})
-UBUNTU = DriverHost(
-    os=OsRelease("ubuntu", "24.04", "Ubuntu 24.04.3 LTS"),
-    kernel=Kernel(RELEASE, "x86_64", headers=True, secure_boot=None),
-    pci=(H100,),
-    packages={},
-    files={},
-    key=None,
-    sources=(),
-    module=ModuleHost({}, None, None, (), {}, {}, RELEASE),
-    services={UNIT: Service(UNIT, "not-found", "inactive", "")},
-    runfile=None,
-    owned=(),
-    options=OPTIONS,
-)
+UBUNTU = replace(bare(OsRelease("ubuntu", "24.04", "Ubuntu 24.04.3 LTS"), RELEASE, headers=True), options=OPTIONS)
 MIRROR = AptSource("/etc/apt/sources.list", "http://deb.debian.org/debian", "bookworm", "", ("main",))
 DEBIAN = replace(
     UBUNTU,
@@ -310,3 +279,37 @@ def test_a_driver_of_others_that_is_not_the_wanted_one(host, wish, finding, word
     decision = decide_driver(wish, host)
     assert (ids(decision), steps(decision)) == ([finding], [])
     assert words in decision.work.plan.message()
+
+
+@pytest.mark.parametrize(
+    ("os", "release", "wish", "installed", "goes"),
+    [
+        (
+            "debian 12",
+            "6.1.0-57-amd64",
+            replace(CUDA, branch=595),
+            ("nvidia-kernel-dkms", "cuda-drivers-595", "cuda-drivers", "nvidia-kernel-open-dkms", "nvidia-driver-cuda"),
+            ("nvidia-kernel-dkms", "cuda-drivers-595", "cuda-drivers"),
+        ),
+        (
+            "ubuntu 24.04",
+            RELEASE,
+            replace(DISTRO, branch=580, flavour="proprietary"),
+            ("nvidia-dkms-580-server-open", f"linux-modules-nvidia-580-server-open-{RELEASE}"),
+            ("nvidia-dkms-580-server-open", f"linux-modules-nvidia-580-server-open-{RELEASE}"),
+        ),
+    ],
+    ids=["open on debian", "proprietary on ubuntu"],
+)
+def test_packages_of_the_other_flavour_are_in_the_way(os, release, wish, installed, goes):
+    system = OsRelease(*os.split(), os)
+    row = driver_packages(
+        *os.split(),
+        branch=wish.branch,
+        flavour="open" if wish.flavour == "auto" else wish.flavour,
+        package_set="compute",
+        source=wish.source,
+        kernel_release=release,
+    )
+    packages = {n: Package(n, f"{wish.branch}.1-1", "amd64", "installed", held=False) for n in installed}
+    assert in_the_way(system, row, wish, packages) == goes
